@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.neighbour_map import ROUNDS, attraction, rounds
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -116,7 +116,9 @@ class NeighbourMap:
         n = len(start)
         self.moved = _sample(n, most, seed)
         k = min(round(3 * PERPLEXITY), len(self.moved) - 1)
-        near, distances = nearest_of(self.moved, self.moved, k, between, reporter, say("Finding neighbours"))
+        near, distances = nearest_of(
+            self.moved, self.moved, k, between, reporter, tr_lazy("Finding neighbours")
+        )
         self._table = attraction(near, distances, PERPLEXITY)
         self._start = start[self.moved]
         self._n = n
@@ -124,7 +126,7 @@ class NeighbourMap:
         by = min(_PLACED_BY, len(self.moved))
         if len(self._others):
             self._by, away = nearest_of(
-                self._others, self.moved, by, between, reporter, say("Placing the other cases")
+                self._others, self.moved, by, between, reporter, tr_lazy("Placing the other cases")
             )
             weight = 1.0 / (np.sqrt(away.clip(min=0)) + 1e-9 + 0.1 * np.sqrt(away.clip(min=0)).mean())
             self._weight = weight / weight.sum(axis=1, keepdims=True)

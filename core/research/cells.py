@@ -21,7 +21,7 @@ from semblance.core.evaluation.protocols.registry import get_protocol
 from semblance.core.evaluation.protocols.runner import FAILURES, PLAIN, fit_and_measure, in_words, repeat_seed
 from semblance.core.evaluation.result import Measured, Queries, number_or_none
 from semblance.core.evaluation.roc import Roc, average
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 from semblance.core.research.selection import choose, inner_split_seed
 from semblance.core.research.sources import Cases, whole_split
@@ -147,14 +147,14 @@ def _plan(protocol: Protocol, cases: Cases, seed: int, learner: str, repeat: int
         return plan
     if plan.triplets is not None or len(plan.splits[0].validation):
         raise BadInput(
-            say(
+            tr_lazy(
                 "The protocol {protocol} cannot train on one table and test on another.",
                 protocol=protocol.name,
             ),
             "Use another protocol, 'full' for example.",
         )
     split = whole_split(cases, repeat_seed(seed, repeat))
-    return replace(plan, splits=(split,), rule=say("trained on one, tested on the other"), per_repeat=1)
+    return replace(plan, splits=(split,), rule=tr_lazy("trained on one, tested on the other"), per_repeat=1)
 
 
 def _measured(

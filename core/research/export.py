@@ -24,6 +24,7 @@ from semblance.core.research.titles import (
     ranks_shown,
     score_title,
 )
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
@@ -63,7 +64,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise SemblanceError(
-            say("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
             "Choose another folder.",
         ) from problem
     written = []
@@ -93,8 +94,8 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
             "ranks",
             {
                 **dict(zip(("ranks", "distance", "alike"), ranks_shown(test), strict=True)),
-                "title": say("Average ranks, {test}", test=score_title(test["score"])),
-                "note": say(
+                "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
+                "note": tr_lazy(
                     "{test} tables, Friedman p {test2:.2g}, {made}",
                     test=test["tables"],
                     test2=test["p_value"],
@@ -134,7 +135,7 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 def _badge(made: Mapping[str, Any]) -> str:
     known = {row["patients"] for row in made["results"]}
-    return say("held-out patients") if known == {"known"} else say("held-out cases, unknown patients")
+    return tr_lazy("held-out patients") if known == {"known"} else tr_lazy("held-out cases, unknown patients")
 
 
 def _file_name(text: str) -> str:

@@ -14,13 +14,13 @@ from semblance.core.evaluation.nemenyi import nemenyi_json
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import LearnerResult, Measured, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
 from semblance.core.research.cells import Cell, splits_of
 from semblance.core.research.run_cells import Finished
 
 #: Steps where none are named: those that suit the cases.
-USUAL_STEPS = say("usual steps")
+USUAL_STEPS = tr_lazy("usual steps")
 #: Queries told of, the worst first; and of every finding.
 MOST_QUERIES, MOST_OF_FINDING = 50, 10
 
@@ -139,7 +139,7 @@ def _mixed(state: Finished) -> list[str]:
         return []
     told = "; ".join(f"{name} {', '.join(some)}" for name, some in several.items())
     return [
-        say(
+        tr_lazy(
             "Cells were measured with several versions ({told}), which may give other numbers: for a fair "
             "comparison run it once more into a new folder.",
             told=told,

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.language import say
-from semblance.core.research.cells import Cell, cells_of, run_cell
+from semblance.core.research.cells import Cell
+from semblance.core.research.cells import cells_of
+from semblance.core.research.cells import run_cell
 from semblance.core.research.sources import read_cases
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import Store
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 #: A cell whose worker was killed is tried so often.
@@ -119,7 +121,9 @@ def run(
         state.found = len(state.answers)
         if store.damaged:
             state.notes.append(
-                say("{damaged} finished cells were damaged and are measured again.", damaged=store.damaged)
+                tr_lazy(
+                    "{damaged} finished cells were damaged and are measured again.", damaged=store.damaged
+                )
             )
         given = {place: runner.hand_out(file) for place, file in contents.items()}
         _measure(store, runner, state, given, tell, reporter)
@@ -173,7 +177,7 @@ def _read(
     reporter.progress(len(spec.cases), len(spec.cases), "Reading cases")
     if not contents:
         raise BadInput(
-            "None of the cases can be used.", say("The first said: {known}", known=known[0]["problem"])
+            "None of the cases can be used.", tr_lazy("The first said: {known}", known=known[0]["problem"])
         )
     return contents, known
 
@@ -182,7 +186,7 @@ def _compare(expected: list[str], cases: list[dict[str, Any]]) -> None:
     for wanted, one in zip(expected, cases, strict=False):
         if wanted and one["fingerprint"] != wanted:
             raise BadInput(
-                say("'{one}' does not hold the cases that were measured before.", one=one["name"]),
+                tr_lazy("'{one}' does not hold the cases that were measured before.", one=one["name"]),
                 "Give the files the experiment was made with; other cases give other numbers.",
             )
 

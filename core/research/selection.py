@@ -13,7 +13,7 @@ from semblance.core.evaluation.protocols.runner import FAILURES, PreparedSplit, 
 from semblance.core.evaluation.result import Measured, number_or_none
 from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import folds, patient_codes
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 from semblance.core.tasks import Reporter
 
@@ -36,8 +36,8 @@ def check_criterion(text: object) -> str:
     name, at, k = str(text).partition("@")
     if name not in _CRITERIA or not at or not k.isdigit() or not 1 <= int(k) <= _MOST_K:
         raise BadArguments(
-            say("Parameters cannot be chosen by '{value}'.", value=text),
-            say(
+            tr_lazy("Parameters cannot be chosen by '{value}'.", value=text),
+            tr_lazy(
                 "Use {those}, K from 1 to {most_k}.",
                 those=" or ".join(f"{one}@K" for one in _CRITERIA),
                 most_k=_MOST_K,

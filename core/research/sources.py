@@ -20,9 +20,9 @@ from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import say
 from semblance.core.research.near_duplicates import look_alikes
 from semblance.core.research.spec import CasesSpec
+from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.intp]
 
@@ -154,11 +154,11 @@ def _one(
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
     notes: tuple[str, ...] = ()
     if left_out:
-        notes += (say("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
+        notes += (tr_lazy("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
     alike = look_alikes(library, data) if library is not None and data.patients != "known" else 0
     if alike:
         notes += (
-            say(
+            tr_lazy(
                 "{n} cases of {data} look like another of no known patient, as images saved anew or taken "
                 "a moment later do: scores may be too good.",
                 n=alike,
@@ -175,9 +175,9 @@ def _both(
     (train, extractor), (test, other) = a, b
     if train.feature_names != test.feature_names or extractor != other:
         differ = sorted(set(train.feature_names) ^ set(test.feature_names))[:3]
-        told = say(" Only one of them has: {differ}.", differ=", ".join(differ)) if differ else ""
+        told = tr_lazy(" Only one of them has: {differ}.", differ=", ".join(differ)) if differ else ""
         raise BadInput(
-            say(
+            tr_lazy(
                 "{train} and {test} do not have the same features.{told}",
                 train=train.name,
                 test=test.name,
@@ -189,7 +189,7 @@ def _both(
     # The columns of a table are nobody's making.
     if train.made_by and test.made_by and ours != theirs:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The features of {train} and {test} were not made alike: {ours} and {theirs}.",
                 train=train.name,
                 test=test.name,
@@ -201,7 +201,7 @@ def _both(
     assert spec.test is not None
     if _same_place(spec, spec.test):
         raise BadInput(
-            say(
+            tr_lazy(
                 "{train} would be trained on and tested: every case would be on both sides.", train=train.name
             ),
             "Name another table or library to test on, or leave 'test' out for random splits.",
@@ -210,12 +210,12 @@ def _both(
     unseen = ~np.isin(test.y, list(known))
     if unseen.all():
         raise BadInput(
-            say("{train} and {test} have no finding in common.", train=train.name, test=test.name),
+            tr_lazy("{train} and {test} have no finding in common.", train=train.name, test=test.name),
             "Rename findings, with 'findings'.",
         )
     if unseen.any():
         notes += (
-            say(
+            tr_lazy(
                 "{unseen} cases of {test} have findings that {train} lacks: left out.",
                 unseen=int(unseen.sum()),
                 test=test.name,
@@ -225,12 +225,12 @@ def _both(
         test = test.rows(np.flatnonzero(~unseen))
     if len(test.findings) < 2:
         raise BadInput(
-            say("{test} has only one finding that {train} knows.", test=test.name, train=train.name),
+            tr_lazy("{test} has only one finding that {train} knows.", test=test.name, train=train.name),
             "Two are needed to compare.",
         )
     twins = _twins(train.X, test.X)
     if twins.any():
-        of = say(
+        of = tr_lazy(
             "{twins} cases of {train} have exactly the numbers of a case of {test}",
             twins=int(twins.sum()),
             train=train.name,
@@ -238,12 +238,12 @@ def _both(
         )
         if extractor_class(extractor).needs_image or _tell_cases_apart(train.X):
             train = train.rows(np.flatnonzero(~twins))
-            notes += (say("{of}: the same cases, left out of training.", of=of),)
+            notes += (tr_lazy("{of}: the same cases, left out of training.", of=of),)
         else:
             notes += (f"{of}.",)
     if len(train.findings) < 2:
         raise BadInput(
-            say(
+            tr_lazy(
                 "Too few cases of {train} are left that {test} does not hold too.",
                 train=train.name,
                 test=test.name,
@@ -253,7 +253,7 @@ def _both(
     scaled = _other_units(train, test)
     if scaled:
         notes += (
-            say(
+            tr_lazy(
                 "{n} features of {test} have another scale than those of {train}, {first} among them: were "
                 "they measured in the same unit?",
                 n=len(scaled),

@@ -12,7 +12,7 @@ from typing import Any, Self
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.builtin_tables import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.sequence import parse_steps
 from semblance.core.parameters import Parameter, Value, checked
@@ -73,7 +73,7 @@ class CasesSpec:
     def from_json(cls, values: Any) -> Self:
         if isinstance(values, str):
             values = {"table": values}
-        _keys(values, cls, say("the cases"))
+        _keys(values, cls, tr_lazy("the cases"))
         inner = values.get("test")
         test = None if inner is None else CasesSpec.from_json(inner)
         if test is not None and test.test is not None:
@@ -85,7 +85,7 @@ class CasesSpec:
                 not isinstance(value, kind) or (kind is int and isinstance(value, bool))
             ):
                 raise BadArguments(
-                    say("'{key}' of the cases cannot be {value}.", key=key, value=repr(value)), _SHAPE
+                    tr_lazy("'{key}' of the cases cannot be {value}.", key=key, value=repr(value)), _SHAPE
                 )
         if (made.table is None) == (made.library is None):
             raise BadArguments("Cases are of a table or of a library.", _SHAPE)
@@ -147,7 +147,7 @@ class LearnerChoice:
     def from_json(cls, values: Any, baselines: Sequence[str] = ()) -> Self:
         if isinstance(values, str):
             values = {"learner": values}
-        _keys(values, cls, say("a learner"))
+        _keys(values, cls, tr_lazy("a learner"))
         name = values.get("learner")
         if not isinstance(name, str):
             raise BadArguments("A learner has no name.", 'Write {"learner": "bdm"}.')
@@ -155,12 +155,12 @@ class LearnerChoice:
         params, grid = values.get("params", {}), values.get("grid", {})
         if not isinstance(params, Mapping) or not isinstance(grid, Mapping):
             raise BadArguments(
-                say("The parameters of {name} are no table.", name=name), 'Write {"rounds": 50}.'
+                tr_lazy("The parameters of {name} are no table.", name=name), 'Write {"rounds": 50}.'
             )
         checked(name, known, params)
         if any(not isinstance(choices, list | tuple) or not choices for choices in grid.values()):
             raise BadArguments(
-                say("The grid of {name} needs lists.", name=name), 'Write {"rounds": [50, 100]}.'
+                tr_lazy("The grid of {name} needs lists.", name=name), 'Write {"rounds": [50, 100]}.'
             )
         for key, choices in grid.items():
             for value in choices:
@@ -168,14 +168,14 @@ class LearnerChoice:
         both = sorted(set(params) & set(grid))
         if both:
             raise BadArguments(
-                say("'{both}' of {name} is set and chosen.", both=both[0], name=name),
+                tr_lazy("'{both}' of {name} is set and chosen.", both=both[0], name=name),
                 "Name it in params or in grid, not in both.",
             )
         select = values.get("select", NESTED)
         if select not in (NESTED, EACH):
             raise BadArguments(
-                say("'select' cannot be {select}.", select=repr(select)),
-                say("Use {nested} or {each}.", nested=NESTED, each=EACH),
+                tr_lazy("'select' cannot be {select}.", select=repr(select)),
+                tr_lazy("Use {nested} or {each}.", nested=NESTED, each=EACH),
             )
         own: dict[str, Parameter] = {parameter.name: parameter for parameter in known}
         return cls(
@@ -211,7 +211,7 @@ class ProtocolChoice:
     def from_json(cls, values: Any) -> Self:
         if isinstance(values, str):
             values = {"protocol": values}
-        _keys(values, cls, say("a protocol"))
+        _keys(values, cls, tr_lazy("a protocol"))
         if "protocol" not in values:
             raise BadArguments("A protocol has no name.", 'Write {"protocol": "full"}.')
         chosen = protocol_class(str(values["protocol"]))
@@ -219,7 +219,7 @@ class ProtocolChoice:
         if repeats is not None and (not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1):
             raise BadArguments("There must be at least one repeat.", "Give a whole number from 1.")
         settings = values.get("settings", {})
-        full = checked(say("The protocol {chosen}", chosen=chosen.name), chosen.parameters, settings)
+        full = checked(tr_lazy("The protocol {chosen}", chosen=chosen.name), chosen.parameters, settings)
         return cls(chosen.name, {name: full[name] for name in settings}, repeats)
 
 
@@ -273,11 +273,12 @@ class ExperimentSpec:
         Raises:
             BadArguments: an unknown key, name or value, or a grid beyond reason; the message names it.
         """
-        _keys(values, cls, say("the experiment"))
+        _keys(values, cls, tr_lazy("the experiment"))
         for key in ("cases", "learners", "protocols"):
             if not isinstance(values.get(key), list) or not values[key]:
                 raise BadArguments(
-                    say("The experiment names no {key}.", key=key), say('Give "{key}" a list.', key=key)
+                    tr_lazy("The experiment names no {key}.", key=key),
+                    tr_lazy('Give "{key}" a list.', key=key),
                 )
         protocols = tuple(ProtocolChoice.from_json(one) for one in values["protocols"])
         baselines = {name for one in protocols for name in protocol_class(one.protocol).baselines}
@@ -312,13 +313,13 @@ class ExperimentSpec:
                 if one in named[:place]:
                     told = one if isinstance(one, str) else self.cases[place].name
                     raise BadArguments(
-                        say("The {what} '{told}' stand twice in the experiment.", what=what, told=told),
+                        tr_lazy("The {what} '{told}' stand twice in the experiment.", what=what, told=told),
                         "Name each once.",
                     )
         if self.n_cells > MOST_CELLS:
             raise BadArguments(
-                say("The experiment has {n_cells} cells.", n_cells=self.n_cells),
-                say("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
+                tr_lazy("The experiment has {n_cells} cells.", n_cells=self.n_cells),
+                tr_lazy("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
             )
 
 
@@ -335,14 +336,15 @@ def _found(folder: Path, file: str) -> Path:
 def _keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
-            say("What is said of {what} is no table of keys and values.", what=what), "Look at the help page."
+            tr_lazy("What is said of {what} is no table of keys and values.", what=what),
+            "Look at the help page.",
         )
     known = [one.name for one in fields(kind)]
     unknown = next((key for key in values if key not in known), None)
     if unknown is not None:
         raise BadArguments(
-            say("'{unknown}' is not a key of {what}.", unknown=unknown, what=what),
-            say("Keys: {known}.", known=", ".join(known)),
+            tr_lazy("'{unknown}' is not a key of {what}.", unknown=unknown, what=what),
+            tr_lazy("Keys: {known}.", known=", ".join(known)),
         )
 
 
@@ -350,8 +352,8 @@ def _whole(values: Mapping[str, Any], key: str, default: int, least: int) -> int
     value = values.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise BadArguments(
-            say("'{key}' cannot be {value}.", key=key, value=repr(value)),
-            say("Give a whole number from {least}.", least=least),
+            tr_lazy("'{key}' cannot be {value}.", key=key, value=repr(value)),
+            tr_lazy("Give a whole number from {least}.", least=least),
         )
     return value
 

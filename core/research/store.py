@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.saving import put_file
 from semblance.core.research.spec import ExperimentSpec
 
@@ -42,11 +42,11 @@ class Store:
         """
         if folder.exists() and not folder.is_dir():
             raise SemblanceError(
-                say("{folder} is a file.", folder=folder), "Name a folder for the experiment."
+                tr_lazy("{folder} is a file.", folder=folder), "Name a folder for the experiment."
             )
         if folder.is_dir() and any(folder.iterdir()) and not (folder / SPEC).is_file():
             raise SemblanceError(
-                say("{folder} holds other files and no experiment.", folder=folder),
+                tr_lazy("{folder} holds other files and no experiment.", folder=folder),
                 "Name a new folder, or an experiment's.",
             )
         made = not folder.exists()
@@ -54,7 +54,9 @@ class Store:
             (folder / CELLS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise SemblanceError(
-                say("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+                tr_lazy(
+                    "{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem
+                ),
                 "Choose another folder.",
             ) from problem
         _put(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
@@ -68,7 +70,7 @@ class Store:
         """
         if not (folder / SPEC).is_file():
             raise BadInput(
-                say("{folder} holds no experiment.", folder=folder),
+                tr_lazy("{folder} holds no experiment.", folder=folder),
                 "Name the folder `semblance experiment run` wrote into.",
             )
         return cls(folder)
@@ -139,12 +141,12 @@ class Store:
             document = json.loads(_text(self.folder / name))
             if document["format"] > FORMAT:
                 raise BadInput(
-                    say("{folder} was made by a newer version of Semblance.", folder=self.folder),
+                    tr_lazy("{folder} was made by a newer version of Semblance.", folder=self.folder),
                     "Use that version, or a newer one.",
                 )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
             raise BadInput(
-                say("{folder} cannot be read.", folder=self.folder / name),
+                tr_lazy("{folder} cannot be read.", folder=self.folder / name),
                 "Restore it, or run the experiment into a new folder.",
             ) from problem
         return dict(document)

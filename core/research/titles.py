@@ -11,28 +11,28 @@ from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.language import named, say
+from semblance.core.language import tr_lazy, tr_name
 from semblance.core.metrics.registry import learner_class
 
 _SCORES = {
-    "retrieval_accuracy": say("Retrieval accuracy"),
-    "precision": say("Precision"),
-    "recall": say("Recall"),
-    "map@r": say("MAP@R"),
-    "ndcg": say("nDCG"),
-    "hit_rate": say("Hit rate"),
-    "triplet_accuracy": say("Triplet accuracy"),
-    "knn_accuracy": say("k-NN accuracy"),
-    "knn_error": say("k-NN error"),
-    "validation_knn_error": say("k-NN error, validation"),
-    "balanced_knn_error": say("k-NN error, balanced"),
-    "balanced_error": say("Balanced error"),
-    "ccknn_error": say("Class-conditional k-NN error"),
-    "auc": say("AUC"),
-    "auc_distance": say("AUC by distance"),
-    "auc_marginal": say("AUC by marginalised k-NN"),
-    "pair_accuracy_distance": say("Pair accuracy by distance"),
-    "pair_accuracy_marginal": say("Pair accuracy by marginalised k-NN"),
+    "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
+    "precision": tr_lazy("Precision"),
+    "recall": tr_lazy("Recall"),
+    "map@r": tr_lazy("MAP@R"),
+    "ndcg": tr_lazy("nDCG"),
+    "hit_rate": tr_lazy("Hit rate"),
+    "triplet_accuracy": tr_lazy("Triplet accuracy"),
+    "knn_accuracy": tr_lazy("k-NN accuracy"),
+    "knn_error": tr_lazy("k-NN error"),
+    "validation_knn_error": tr_lazy("k-NN error, validation"),
+    "balanced_knn_error": tr_lazy("k-NN error, balanced"),
+    "balanced_error": tr_lazy("Balanced error"),
+    "ccknn_error": tr_lazy("Class-conditional k-NN error"),
+    "auc": tr_lazy("AUC"),
+    "auc_distance": tr_lazy("AUC by distance"),
+    "auc_marginal": tr_lazy("AUC by marginalised k-NN"),
+    "pair_accuracy_distance": tr_lazy("Pair accuracy by distance"),
+    "pair_accuracy_marginal": tr_lazy("Pair accuracy by marginalised k-NN"),
 }
 _BUILTIN = re.compile(r"builtin:(\w+)")
 _FIRST_NAME = re.compile(r"^\w+")
@@ -40,7 +40,7 @@ _FIRST_NAME = re.compile(r"^\w+")
 Speak = Callable[[str], str]
 
 
-def score_title(name: str, speak: Speak = named) -> str:
+def score_title(name: str, speak: Speak = tr_name) -> str:
     """``retrieval_accuracy@10`` as "Retrieval accuracy @10"; ``speak`` puts it into a language."""
     if name in _SCORES:
         return speak(_SCORES[name])
@@ -48,7 +48,7 @@ def score_title(name: str, speak: Speak = named) -> str:
     return f"{speak(_SCORES[stem])} @{rank}" if stem in _SCORES else name
 
 
-def learner_title(label: str, speak: Speak = named) -> str:
+def learner_title(label: str, speak: Speak = tr_name) -> str:
     """``bdm_v (rounds=50)`` as "BDM+V (rounds=50)"; a baseline of a protocol stays as it is."""
     return _FIRST_NAME.sub(lambda found: _learner(found.group(), speak), label)
 
@@ -60,7 +60,7 @@ def ranks_shown(test: Mapping[str, Any]) -> tuple[dict[str, float], float, list[
     return ranks, float(test["nemenyi"]["critical_difference"]), alike
 
 
-def protocol_title(label: str, speak: Speak = named) -> str:
+def protocol_title(label: str, speak: Speak = tr_name) -> str:
     """``full (split=folds)`` as "All scores (split=folds)"."""
     return _FIRST_NAME.sub(lambda found: _protocol(found.group(), speak), label)
 

@@ -11,7 +11,7 @@ from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.errors import BadInput
-from semblance.core.language import named, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_title
 from semblance.core.workflows.evaluation import scored_metrics
@@ -53,7 +53,7 @@ class WhyMetric(QWidget):
         except BadInput as error:
             self.facts.set_fact(_LEARNER, error.message)
             return
-        learner = named(learner_title(card.learner))
+        learner = tr_name(learner_title(card.learner))
         if card.rounds is not None:
             learner = tr_n("{learner}, {n} round", "{learner}, {n} rounds", card.rounds, learner=learner)
         self.facts.set_fact(_LEARNER, learner, metric.name)

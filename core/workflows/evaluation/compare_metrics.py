@@ -10,7 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.neighbour_votes import VOTERS
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
@@ -177,7 +177,7 @@ def disagreements(
         reporter.check_cancelled()
         if done % 20 == 0:
             reporter.progress(
-                done, len(chosen), say("Asking {left} and {right}", left=one.name, right=two.name)
+                done, len(chosen), tr_lazy("Asking {left} and {right}", left=one.name, right=two.name)
             )
         lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
     lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
@@ -207,7 +207,7 @@ class _Field:
             return cls.of_desk(desk_for(library, side, reporter))
         desk = desk_for(library, side.metric, reporter, without=side.without)
         judged = desk.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
-        name = say("{metric}, refined", metric=side.metric)
+        name = tr_lazy("{metric}, refined", metric=side.metric)
         if not judged:
             return cls.of_desk(desk, name)
         bench = bench_for(library, side.metric, reporter, without=side.without)

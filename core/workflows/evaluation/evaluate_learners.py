@@ -15,7 +15,7 @@ from semblance.core.evaluation.friedman import friedman_over, holm
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
@@ -75,7 +75,9 @@ def evaluate_tables(
     """
     twice = next((table for table in tables if tables.count(table) > 1), None)
     if twice is not None:
-        raise BadArguments(say("The table '{twice}' is named twice.", twice=twice), "Name each table once.")
+        raise BadArguments(
+            tr_lazy("The table '{twice}' is named twice.", twice=twice), "Name each table once."
+        )
     requests = [replace(request, table=table) for table in tables]
     read = [_parsed(one) for one in requests]
     results, documents, failed = [], [], []
@@ -89,7 +91,7 @@ def evaluate_tables(
         documents.append(_document(result, left_out))
     if not results:
         raise BadInput(
-            "None of the tables can be used.", say("The first said: {failed}", failed=failed[0]["reason"])
+            "None of the tables can be used.", tr_lazy("The first said: {failed}", failed=failed[0]["reason"])
         )
     tests = friedman_over(results, results[0].compared)
     return {
@@ -110,7 +112,7 @@ class _OfTable(Reporter):
         self._whole, self._table = whole, Path(table).name
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        self._whole.progress(done, total, say_all([self._table, known(what)], ": "))
+        self._whole.progress(done, total, join_texts([self._table, as_lazy(what)], ": "))
 
     def partial(self, result: object) -> None:
         self._whole.partial(result)
@@ -187,7 +189,7 @@ def settings_by_name(learners: Sequence[str], settings: Sequence[str]) -> dict[s
         name, dot, rest = text.partition(".")
         if not dot or name not in own:
             raise BadArguments(
-                say("'{value}' does not name one of the learners.", value=text),
+                tr_lazy("'{value}' does not name one of the learners.", value=text),
                 "Write NAME.key=value with a learner evaluated, or protocol.key=value.",
             )
         own[name].append(rest)

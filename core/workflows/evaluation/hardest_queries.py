@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import retrieval_accuracy
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import measurable
@@ -68,7 +68,7 @@ def hardest_queries(
         known &= data.y[fresh] == finding
     if not known.any():
         raise BadInput(
-            say("No held-out case of '{metric}' can be asked.", metric=metric),
+            tr_lazy("No held-out case of '{metric}' can be asked.", metric=metric),
             "Hold out some cases of every finding.",
         )
     wrong = np.flatnonzero(known & (last < 1.0))

@@ -20,7 +20,7 @@ from semblance.core.evaluation.projection import (
     neighbours_kept,
     principal_axes,
 )
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.desk import Desk, desk_for
 
@@ -70,7 +70,7 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     n = len(desk.rows)
     if n < FEWEST:
         raise BadInput(
-            say("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
+            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
             "Add cases first.",
         )
     embeds = desk.metric.distance.embeds

@@ -14,7 +14,7 @@ from semblance.core.evaluation.calibration import Calibration, kept_calibration
 from semblance.core.evaluation.calibrators import PLATT
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from semblance.core.evaluation.intervals import wilson
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
 from semblance.core.reports.cells import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
@@ -178,7 +178,7 @@ def calibration_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[C
             tuple(b.n for b in made.bins),
             made.ece,
             made.perfect,
-            say("Platt's curve") if made.method == PLATT else say("isotonic curve"),
+            tr_lazy("Platt's curve") if made.method == PLATT else tr_lazy("isotonic curve"),
             made.finding or "",
             current=True,
             stale=found.stale,

@@ -12,7 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.retrieval.index import Rows
 from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
@@ -55,7 +55,7 @@ def measurable(library: Library, name: str) -> Measurable:
     trained = np.isin(data.case_rows, record.training)
     if not trained.any():
         raise BadInput(
-            say(
+            tr_lazy(
                 "{opened} has none of the cases that '{name}' was trained on.", opened=library.name, name=name
             ),
             "Its vote asks them, so it can be scored only where they are: in the library it came from.",

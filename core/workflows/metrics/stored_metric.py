@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.storage import load_metric
@@ -18,7 +18,7 @@ def stored_metric(record: MetricRecord) -> Metric:
     metric = load_metric(record.file)
     if record.card.get("content_hash", metric.card.content_hash) != metric.card.content_hash:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The file of the metric '{name}' ({file}) holds another metric.",
                 name=record.name,
                 file=record.file,

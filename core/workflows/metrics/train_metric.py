@@ -16,7 +16,7 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps, evaluate_metric
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import HoldOut, holdout, patient_codes
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import FeatureSet, checked_name
 from semblance.core.metrics.card import Split
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
 #: On the card of a metric nothing could be measured of.
-UNSCORED = say("Not scored: no case of the library has a finding.")
+UNSCORED = tr_lazy("Not scored: no case of the library has a finding.")
 #: The live curve may cost this share of the time; it scores at most so many held-out cases.
 CURVE_SHARE, CURVE_CASES = 0.25, 400
 
@@ -112,7 +112,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         Cancelled: asked for by the reporter.
     """
     start = time.monotonic()
-    request = replace(request, name=checked_name(request.name, say("A metric")))
+    request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
     learner = make_learner(request.learner, **(request.settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
@@ -129,9 +129,9 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         except BadInput as few:
             if learner.accepts:
                 raise BadInput(
-                    few.message, say_all([few.hint, _needing_none()], " ") if few.hint else _needing_none()
+                    few.message, join_texts([few.hint, _needing_none()], " ") if few.hint else _needing_none()
                 ) from few
-            note = say("Not scored: {message}", message=few.message)
+            note = tr_lazy("Not scored: {message}", message=few.message)
             return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
         metric, kept = fit_and_score(opened, feature_set, request, learner, data, everything, split, reporter)
         assert data.case_rows is not None
@@ -217,12 +217,14 @@ def _train_unscored(
     """
     if learner.accepts and not request.judgements:
         raise BadInput(
-            say("{data} has no findings, and {title} learns from them.", data=data.name, title=learner.title),
-            say("Give the cases findings (a labels.csv). {value}", value=_needing_none()),
+            tr_lazy(
+                "{data} has no findings, and {title} learns from them.", data=data.name, title=learner.title
+            ),
+            tr_lazy("Give the cases findings (a labels.csv). {value}", value=_needing_none()),
         )
     if data.n_cases < 2:
         raise BadInput(
-            say("{data} has {n_cases} case.", data=data.name, n_cases=data.n_cases),
+            tr_lazy("{data} has {n_cases} case.", data=data.name, n_cases=data.n_cases),
             "Import more: there is nothing to compare.",
         )
     steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
@@ -241,9 +243,9 @@ def _train_unscored(
 
 def _needing_none() -> str:
     """Which learners can be trained on any library."""
-    return say(
+    return tr_lazy(
         "These need no findings: {those}.",
-        those=say_all(known(one.title) for one in learners() if not one.accepts),
+        those=join_texts(as_lazy(one.title) for one in learners() if not one.accepts),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.builtin_tables import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.registry import learner_class
 from semblance.core.parameters import Parameter, Value, parse_settings
 from semblance.core.research.selection import CRITERION
@@ -118,8 +118,8 @@ def _check_settings(texts: Sequence[str], protocols: Sequence[str]) -> None:
     for text in texts:
         if text.partition("=")[0] not in known:
             raise BadArguments(
-                say("'{value}' is not a setting of a protocol measured by.", value=text),
-                say("Their settings: {known}.", known=", ".join(sorted(known)) or "none"),
+                tr_lazy("'{value}' is not a setting of a protocol measured by.", value=text),
+                tr_lazy("Their settings: {known}.", known=", ".join(sorted(known)) or "none"),
             )
 
 

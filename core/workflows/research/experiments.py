@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.sheet import ThemeName
@@ -40,7 +40,7 @@ def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, lis
         values = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
         raise BadInput(
-            say("{path} is no description of an experiment.", path=path),
+            tr_lazy("{path} is no description of an experiment.", path=path),
             "It is a JSON file; the help page shows one.",
         ) from problem
     expected = values.pop("fingerprints", []) if isinstance(values, dict) else []

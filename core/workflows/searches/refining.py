@@ -17,7 +17,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.online.click_space import no_coordinates
 from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
@@ -194,10 +194,10 @@ def save_refined(
     entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
-    name = checked_name(name, say("A metric"))
+    name = checked_name(name, tr_lazy("A metric"))
     if name == search.metric:
         raise BadInput(
-            say("The metric '{name}' is what this one came from.", name=name), "Choose another name."
+            tr_lazy("The metric '{name}' is what this one came from.", name=name), "Choose another name."
         )
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
