@@ -30,8 +30,7 @@ from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
 from semblance.core.evaluation.protocols.registry import protocols
-from semblance.core.language import tr
-from semblance.core.language import tr_name
+from semblance.core.language import tr, tr_name
 from semblance.core.metrics.registry import grouped_learners
 from semblance.core.parameters import Parameter
 from semblance.core.research.spec import EACH, NESTED, ExperimentSpec

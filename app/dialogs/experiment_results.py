@@ -27,7 +27,7 @@ from semblance.app.timers import one_shot
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.words import Words
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.research.titles import (
     cases_title,
     learner_title,
@@ -35,7 +35,6 @@ from semblance.core.research.titles import (
     ranks_shown,
     score_title,
 )
-from semblance.core.language import tr_name
 
 
 class ExperimentResults(QWidget):

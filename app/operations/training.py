@@ -11,14 +11,11 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.operations import library, searching
 from semblance.app.state import TrainingRun
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_name
 from semblance.core.workflows.evaluation import hardest_queries
 from semblance.core.workflows.evaluation.hardest_queries import Hardest
 from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint
-from semblance.core.workflows.metrics.train_metric import TrainRequest
-from semblance.core.workflows.metrics.train_metric import TrainResult
-from semblance.core.language import tr_name
+from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, TrainResult
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:

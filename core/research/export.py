@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from semblance.core.reports.saving import put_file
 from semblance.core.research import tables
@@ -24,7 +24,6 @@ from semblance.core.research.titles import (
     ranks_shown,
     score_title,
 )
-from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"

@@ -13,13 +13,11 @@ from typing import Any, Protocol
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.research.cells import Cell
-from semblance.core.research.cells import cells_of
-from semblance.core.research.cells import run_cell
+from semblance.core.language import tr_lazy
+from semblance.core.research.cells import Cell, cells_of, run_cell
 from semblance.core.research.sources import read_cases
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import Store
-from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 #: A cell whose worker was killed is tried so often.

@@ -20,9 +20,9 @@ from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.features.registry import extractor_class
+from semblance.core.language import tr_lazy
 from semblance.core.research.near_duplicates import look_alikes
 from semblance.core.research.spec import CasesSpec
-from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.intp]
 
