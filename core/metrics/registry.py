@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
-from semblance.core.metrics.estimators.bdm import BDM, BDMV
+from semblance.core.metrics.estimators.bdm import BDM
+from semblance.core.metrics.estimators.bdm import BDMV
 from semblance.core.metrics.estimators.bdm_kernel import BDMKernel
 from semblance.core.metrics.estimators.boostmetric import BoostMetric
 from semblance.core.metrics.estimators.ccml import CCML
@@ -26,6 +26,7 @@ from semblance.core.metrics.estimators.ncmc import NCMC
 from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 from semblance.core.metrics.estimators.pca import PrincipalComponents
 from semblance.core.metrics.estimators.rca import RCA
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.parameters import checked
@@ -71,7 +72,7 @@ def learner_class(name: str) -> type[Learner]:
             return learner
     names = ", ".join(learner.name for learner in _LEARNERS)
     raise BadArguments(
-        say("There is no learner '{name}'.", name=name), say("Learners: {names}.", names=names)
+        tr_lazy("There is no learner '{name}'.", name=name), tr_lazy("Learners: {names}.", names=names)
     )
 
 

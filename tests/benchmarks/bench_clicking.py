@@ -25,7 +25,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.teaching import learn
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.refining import judge, thumb

@@ -10,8 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.constraints import finding_codes
-from semblance.core.language import say
-from semblance.core.metrics.class_conditional.optimiser import Ascent, Choice, choices, choose
+from semblance.core.metrics.class_conditional.optimiser import Ascent
+from semblance.core.metrics.class_conditional.optimiser import Choice
+from semblance.core.metrics.class_conditional.optimiser import choices
+from semblance.core.metrics.class_conditional.optimiser import choose
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
@@ -135,7 +138,7 @@ class CCML(LinearLearner):
                 )
             if reporter.stop_requested:
                 notes.append(
-                    say(
+                    tr_lazy(
                         "Stopped on request after {round} of {rounds} rounds.",
                         round=ascent.round,
                         rounds=rounds,
@@ -143,7 +146,7 @@ class CCML(LinearLearner):
                 )
                 break
         else:
-            notes.append(say("All {rounds} rounds.", rounds=rounds))
+            notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
         return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
@@ -161,8 +164,8 @@ class CCML(LinearLearner):
 
 
 def _described(choice: Choice, chosen: bool) -> str:
-    how = say(", chosen on cases set aside") if chosen else ""
-    return say(
+    how = tr_lazy(", chosen on cases set aside") if chosen else ""
+    return tr_lazy(
         "k = {k}, rate {rate:g}, decay {decay:g}, {components} dimensions{how}.",
         k=choice.k,
         rate=choice.rate,

@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.teaching import Coordinates, learn, triplets_of
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import elsewhere
+from semblance.core.workflows.metrics.leakage import elsewhere
 from semblance.core.workflows.searches.desk import Desk, desk_for
 from semblance.core.workflows.searches.searching import numbers_of
 

@@ -19,7 +19,7 @@ from semblance.core.searches.contradictions import Reason
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.training import score_metric
+from semblance.core.workflows.metrics.train_metric import score_metric
 from semblance.core.workflows.searches import desk as desk_module
 from semblance.core.workflows.searches import refining
 from semblance.core.workflows.searches.asking import ask
