@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.metrics.estimators.bdm import BDM
-from semblance.core.metrics.estimators.bdm import BDMV
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.estimators.bdm import BDM, BDMV
 from semblance.core.metrics.estimators.bdm_kernel import BDMKernel
 from semblance.core.metrics.estimators.boostmetric import BoostMetric
 from semblance.core.metrics.estimators.ccml import CCML
@@ -26,7 +26,6 @@ from semblance.core.metrics.estimators.ncmc import NCMC
 from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 from semblance.core.metrics.estimators.pca import PrincipalComponents
 from semblance.core.metrics.estimators.rca import RCA
-from semblance.core.language import tr_lazy
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.parameters import checked

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
 from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.bdm_cells import CellPairs
 from semblance.core.metrics.boosting.bdm_pairs import DensePairs
-from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 from semblance.core.metrics.training import TrainingPoint

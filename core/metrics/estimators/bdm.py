@@ -21,9 +21,8 @@ from semblance.core.constraints import (
     visual_pairs,
 )
 from semblance.core.errors import BadInput
-from semblance.core.metrics.boosting.bdm_boosting import Bit
-from semblance.core.metrics.boosting.bdm_boosting import boost
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.boosting.bdm_boosting import Bit, boost
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.bits import BitDistance

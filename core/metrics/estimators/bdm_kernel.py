@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.boosting.bdm_boosting import Bit
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.boosting.bdm_boosting import Bit
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance

@@ -10,11 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.constraints import finding_codes
-from semblance.core.metrics.class_conditional.optimiser import Ascent
-from semblance.core.metrics.class_conditional.optimiser import Choice
-from semblance.core.metrics.class_conditional.optimiser import choices
-from semblance.core.metrics.class_conditional.optimiser import choose
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.class_conditional.optimiser import Ascent, Choice, choices, choose
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.numerics.k_means import k_means, nearest_centres
 from semblance.core.metrics.numerics.merge_words import merge_words
