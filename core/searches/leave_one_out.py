@@ -2,7 +2,8 @@
 
 From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
 of their objective (:mod:`semblance.core.metrics.relevance_feedback.triplet_learning`) at D and H the
-Hessian of all judgements'. What was said of the same query is taken into account anew and exactly, and so are weights, trust and directions;
+Hessian of all judgements'. What was said of the same query is taken into account anew and exactly, and so are
+weights, trust and directions;
 only the curvature is that of all (Beirami et al. 2017). In many coordinates it is told along those where what
 was judged differs most, and taken to be that of no judgement across.
 """

@@ -36,7 +36,8 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
 
     Each part, such as the triplets (t, 3) of one query with weights (t,), asks for a change A_g, the mean of
     its A as in :mod:`semblance.core.metrics.relevance_feedback.triplet_learning`. With r the mean of
-    <A_g, A_h> over that of |A_g|^2 this is G r / (1 - r): the signal of the mean of G parts over its noise. 0 for fewer than FEWEST_PARTS.
+    <A_g, A_h> over that of |A_g|^2 this is G r / (1 - r): the signal of the mean of G parts
+    over its noise. 0 for fewer than FEWEST_PARTS.
     """
     if len(parts) < FEWEST_PARTS:
         return 0.0
