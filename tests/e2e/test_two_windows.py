@@ -14,7 +14,7 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import desk_for
 from tests.helpers.driven import DrivenWindow
 from tests.helpers.images import striped_folder

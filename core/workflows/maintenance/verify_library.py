@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library, open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
@@ -38,11 +38,11 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     result = VerificationResult(str(library))
     repairer = Repairer(library, reporter) if repair else None
     if not _check_strange(library, result, repairer):
-        result.works.append(say("Nothing more is looked at while that is there."))
+        result.works.append(tr_lazy("Nothing more is looked at while that is there."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
     if not check_catalogue(library, result, repairer):
-        result.works.append(say("Nothing more can be said while the catalogue is damaged."))
+        result.works.append(tr_lazy("Nothing more can be said while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
     thumbnails = thumbnails_wrong(library)
@@ -57,7 +57,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         _check_left_over(opened, result, repairer)
         cases = len(opened.catalogue.all_cases())
         result.works.insert(
-            0, say("{cases:,} cases with their findings and judgements can be used.", cases=cases)
+            0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
         )
     if repairer is not None:
         result.moved_to = repairer.aside_told
@@ -72,13 +72,13 @@ def _check_strange(library: Path, result: VerificationResult, repairer: Repairer
     strange, closed = out_of_reach(library)
     if closed:
         finding = Problem(
-            say("permissions"),
+            tr_lazy("permissions"),
             closed[0].relative_to(library).as_posix(),
-            say(
+            tr_lazy(
                 "You may not read {files}.",
                 files=few([file.relative_to(library).as_posix() for file in closed]),
             ),
-            say("Ask whoever owns the library to let you read all of it. Nothing was changed."),
+            tr_lazy("Ask whoever owns the library to let you read all of it. Nothing was changed."),
             files=tuple(file.relative_to(library).as_posix() for file in closed),
         )
         result.add(finding)
@@ -86,12 +86,12 @@ def _check_strange(library: Path, result: VerificationResult, repairer: Repairer
     for file in strange:
         inside = file.relative_to(library).as_posix()
         finding = Problem(
-            say("link"),
+            tr_lazy("link"),
             inside,
-            say("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
+            tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
             if file.is_symlink()
-            else say("{inside} is neither a file nor a folder.", inside=inside),
-            say("Mending (--repair) moves it aside and makes again what can be made again."),
+            else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
+            tr_lazy("Mending (--repair) moves it aside and makes again what can be made again."),
         )
         result.add(finding, repairer.put_aside(file) if repairer is not None else "")
     return not result.open_harm
@@ -102,14 +102,14 @@ def _check_rows(library: Library, result: VerificationResult, repairer: Repairer
 
     if strange := count_unknown_rows(library.catalogue):
         finding = Problem(
-            say("catalogue rows"),
+            tr_lazy("catalogue rows"),
             CATALOGUE,
-            say("{strange:,} rows of numbers belong to no case.", strange=strange),
-            say("Mending (--repair) takes them out."),
+            tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
+            tr_lazy("Mending (--repair) takes them out."),
         )
         done = ""
         if repairer is not None:
-            done = say("{catalogue:,} rows were let go.", catalogue=clear_unknown_rows(library.catalogue))
+            done = tr_lazy("{catalogue:,} rows were let go.", catalogue=clear_unknown_rows(library.catalogue))
         result.add(finding, done)
 
 
@@ -121,21 +121,23 @@ def _check_images(
 
     checked = 0
     for source in library.catalogue.sources():
-        reporter.progress(checked, None, say("Looking for the images of {source}", source=source.name))
+        reporter.progress(checked, None, tr_lazy("Looking for the images of {source}", source=source.name))
         files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
         checked += len(files)
         if not files:
             continue
         if not source.path.exists():
             finding = Problem(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: its images are no longer there ({n:,} files).",
                     source=source.name,
                     n=len(files),
                 ),
-                say("File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."),
+                tr_lazy(
+                    "File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."
+                ),
             )
             result.add(finding)
             continue
@@ -158,30 +160,30 @@ def _check_images(
         back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
         if gone:
             finding = Problem(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: {n:,} of {n2:,} files are missing: {gone}.",
                     source=source.name,
                     n=len(gone),
                     n2=len(files),
                     gone=few(gone),
                 ),
-                say("Find moved images… looks for them elsewhere; their cases keep their numbers."),
+                tr_lazy("Find moved images… looks for them elsewhere; their cases keep their numbers."),
                 files=tuple(gone),
             )
             result.add(finding)
         if changed:
             finding = Problem(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
                     source=source.name,
                     n=len(changed),
                     changed=few(changed),
                 ),
-                say("Import the source again; the cases then get new numbers."),
+                tr_lazy("Import the source again; the cases then get new numbers."),
                 files=tuple(changed),
             )
             result.add(finding)
@@ -205,21 +207,21 @@ def _check_features(
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                say("what describes its numbers is lost or damaged")
+                tr_lazy("what describes its numbers is lost or damaged")
                 if not state.description
-                else say("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
+                else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Problem(
-                say("features"),
+                tr_lazy("features"),
                 inside,
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
                     feature_set=feature_set.name,
                     what=what,
                     cases=state.cases,
                     total=total,
                 ),
-                say("Mending (--repair) extracts them again from their images."),
+                tr_lazy("Mending (--repair) extracts them again from their images."),
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
@@ -231,20 +233,20 @@ def _check_features(
             result.add(finding, repaired)
         elif not state.checked and total:
             finding = Problem(
-                say("features"),
+                tr_lazy("features"),
                 inside,
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
                     "be read, but a changed number would not be noticed.",
                     feature_set=feature_set.name,
                 ),
-                say("Extract it again under another name to have them."),
+                tr_lazy("Extract it again under another name to have them."),
                 harm=False,
             )
             result.add(finding)
         if state.sound:
             result.works.append(
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
                     feature_set=feature_set.name,
                     sound=state.sound,
@@ -269,22 +271,22 @@ def _check_metrics(
         try:
             loaded = load_metric(record.file)
             if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
-                wrong = say("It holds another metric than the catalogue says.")
+                wrong = tr_lazy("It holds another metric than the catalogue says.")
         except SemblanceError as error:
             wrong = error.message
         if not wrong:
-            result.works.append(say("Metric '{record}'.", record=record.name))
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
             continue
         used = sets.get(record.feature_set)
         finding = Problem(
-            say("metric"),
+            tr_lazy("metric"),
             record.file.relative_to(library.path).as_posix(),
-            say("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
+            tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
             retraining_advice(record, used.name if used is not None and len(sets) > 1 else ""),
         )
         result.add(finding, repairer.find_metric(library, record) if repairer is not None else "")
         if result.findings[-1].repaired:
-            result.works.append(say("Metric '{record}'.", record=record.name))
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
 
 
 def _check_derived(
@@ -294,10 +296,10 @@ def _check_derived(
 
     if wrong:
         finding = Problem(
-            say("thumbnails"),
+            tr_lazy("thumbnails"),
             "thumbnails.sqlite",
-            say("The thumbnails are damaged: {wrong}.", wrong=wrong),
-            say("They are made again as images are seen; mending (--repair) makes all of them now."),
+            tr_lazy("The thumbnails are damaged: {wrong}.", wrong=wrong),
+            tr_lazy("They are made again as images are seen; mending (--repair) makes all of them now."),
             harm=False,
         )
         result.add(finding, repairer.thumbnails(library) if repairer is not None else "")
@@ -305,10 +307,10 @@ def _check_derived(
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
     for file in bad:
         finding = Problem(
-            say("derived"),
+            tr_lazy("derived"),
             file.relative_to(library.path).as_posix(),
-            say("What was prepared for a metric is damaged."),
-            say("It is made again when the metric is used."),
+            tr_lazy("What was prepared for a metric is damaged."),
+            tr_lazy("It is made again when the metric is used."),
             harm=False,
         )
         result.add(finding, repairer.prepare_again(library, file) if repairer is not None else "")
@@ -320,18 +322,20 @@ def _check_left_over(library: Library, result: VerificationResult, repairer: Rep
     for file, young in left_over(library):
         inside = file.relative_to(library.path).as_posix()
         says = (
-            say(
+            tr_lazy(
                 "{inside} belongs to nothing in the library; it is new and may still be worked on.",
                 inside=inside,
             )
             if young
-            else say("{inside} belongs to nothing in the library: a killed program left it.", inside=inside)
+            else tr_lazy(
+                "{inside} belongs to nothing in the library: a killed program left it.", inside=inside
+            )
         )
         finding = Problem(
-            say("left over"),
+            tr_lazy("left over"),
             inside,
             says,
-            say("Mending (--repair) moves it aside once it is an hour old."),
+            tr_lazy("Mending (--repair) moves it aside once it is an hour old."),
             harm=False,
         )
         result.add(finding, repairer.put_aside(file) if repairer is not None and not young else "")

@@ -16,7 +16,7 @@ from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.searching import Query, search
 from tests.helpers.checks import parts_of
