@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from semblance.core.workflows.imaging.looking import Greys
     from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training import CurvePoint
-    from semblance.core.workflows.searches.asking import Asked
-    from semblance.core.workflows.searches.searching import SearchResult
+    from semblance.core.workflows.searches.rank_cases import Asked
+    from semblance.core.workflows.searches.search_result import SearchResult
 
 
 @dataclass(frozen=True)
@@ -370,6 +370,6 @@ class State(QObject):
 
     def memory(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
-        from semblance.core.workflows.searches.keeping import record
+        from semblance.core.workflows.searches.saved_searches import record
 
         return record(self._search, self.asked, self.view, self.search_name)

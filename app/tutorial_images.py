@@ -19,7 +19,7 @@ from semblance.app.windows.main import MainWindow
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
 from semblance.core.workflows.demo import demo_query, make_demo
-from semblance.core.workflows.searches.refining import thumb
+from semblance.core.workflows.searches.refine_metric import thumb
 
 SIZE = (1280, 800)
 #: Wider images would not fit beside the contents of the help.

@@ -265,8 +265,8 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.searches.explaining import with_reasons
-    from semblance.core.workflows.searches.searching import search as ask
+    from semblance.core.workflows.searches.explain_distance import with_reasons
+    from semblance.core.workflows.searches.search_result import search as ask
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:

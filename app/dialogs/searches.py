@@ -31,7 +31,7 @@ from semblance.app.widgets.lettering import lettering
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.reading_order import Dialog
 from semblance.core.language import tr, tr_n
-from semblance.core.workflows.searches.keeping import SavedSearch
+from semblance.core.workflows.searches.saved_searches import SavedSearch
 
 _SIDE = 56
 

@@ -16,7 +16,7 @@ from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refining import asked_key
+from semblance.core.workflows.searches.refine_metric import asked_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.

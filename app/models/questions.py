@@ -14,7 +14,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.searches.questioning import AskedNext
+from semblance.core.workflows.searches.next_question import AskedNext
 
 #: Library, metric, groups left out, query and ledger that questions are about; others begin anew.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]

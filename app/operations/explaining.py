@@ -10,10 +10,10 @@ from semblance.app.operations import searching
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import agreeing, explaining
-from semblance.core.workflows.searches.agreeing import Agreement
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.explaining import Why
+from semblance.core.workflows.searches import compare_images, explain_distance
+from semblance.core.workflows.searches.compare_images import Agreement
+from semblance.core.workflows.searches.explain_distance import Why
+from semblance.core.workflows.searches.rank_cases import Asked
 
 #: Channels of what the Why panel asks.
 WHY, IMAGES = "why", "why images"
@@ -33,7 +33,7 @@ def explain(
     context.jobs.drop(searching.READY)
     job = context.jobs.run(
         tr("Explaining"),
-        explaining.why,
+        explain_distance.why,
         context.state.path,
         asked.search,
         case,
@@ -58,7 +58,7 @@ def agree(
         return
     job = context.jobs.run(
         tr("Comparing places"),
-        agreeing.agreement,
+        compare_images.agreement,
         context.state.path,
         asked.search,
         case,
@@ -76,7 +76,7 @@ def make_ready(context: Context, search: Search) -> None:
         return
     context.jobs.run(
         "",
-        explaining.ready,
+        explain_distance.ready,
         context.state.path,
         search,
         lane=Lane.ASK,

@@ -14,7 +14,7 @@ from semblance.core.language import shown, tr, tr_n
 from semblance.core.workflows.library import importing, opening, relinking
 from semblance.core.workflows.library.importing import ImportResult
 from semblance.core.workflows.library.opening import LibrarySnapshot
-from semblance.core.workflows.searches import keeping as kept
+from semblance.core.workflows.searches import saved_searches as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()

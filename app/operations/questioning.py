@@ -10,9 +10,9 @@ from semblance.app.operations import refining as judging
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer, judgements_of
-from semblance.core.workflows.searches import questioning, refining
-from semblance.core.workflows.searches.questioning import AskedNext
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.searches import next_question, refine_metric
+from semblance.core.workflows.searches.next_question import AskedNext
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 
 def ask(
@@ -29,7 +29,7 @@ def ask(
     state = context.state
     if state.path is None or state.search is None:
         return None
-    function = questioning.ask_on if moves_on else questioning.ask_next
+    function = next_question.ask_on if moves_on else next_question.ask_next
     job = context.jobs.run(
         tr("Ask me next"),
         function,
@@ -58,7 +58,7 @@ def ask_curve(context: Context, then: Callable[[HeldOutScore | None], None]) -> 
         return None
     job = context.jobs.run(
         "",
-        refining.held_out_score,
+        refine_metric.held_out_score,
         state.path,
         state.search,
         lane=Lane.ASK,

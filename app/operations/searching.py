@@ -11,8 +11,8 @@ from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import asking, differing
-from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches import differing, rank_cases
+from semblance.core.workflows.searches.rank_cases import Asked
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"
@@ -53,7 +53,7 @@ def rank(context: Context) -> None:
     context.jobs.drop(READY)
     job = context.jobs.run(
         tr("Searching"),
-        asking.ask,
+        rank_cases.ask,
         state.path,
         state.search,
         k=SHOWN,

@@ -12,7 +12,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.online.click_form import Beginning, ClickForm
 from semblance.core.searches.leave_one_out import LeaveOneOut
 from semblance.core.searches.ledger import Entry
-from semblance.core.searches.teaching import Coordinates, learn
+from semblance.core.searches.relevance_feedback import Coordinates, learn
 from semblance.core.tasks import SILENT, Reporter
 
 Rows = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ def influences(
     """One for each of the ``entries`` in force, learnt anew without it.
 
     ``candidates`` (c, m): the cases that may come to stand among the first ``k``, such as the nearest
-    500 now; ``query`` (m,); ``beginning`` as for :func:`semblance.core.searches.teaching.learn`.
+    500 now; ``query`` (m,); ``beginning`` as for :func:`semblance.core.searches.relevance_feedback.learn`.
     """
     said = [entry.judgement for entry in entries]
     differences = candidates - query

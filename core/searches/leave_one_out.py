@@ -20,7 +20,7 @@ from semblance.core.metrics.online.click_directions import Direction, agreed
 from semblance.core.metrics.online.click_form import Beginning, ClickForm
 from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, SLOPE, Pairs, on_form, sigma
 from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.teaching import (
+from semblance.core.searches.relevance_feedback import (
     Coordinates,
     gathered,
     learn,
@@ -55,7 +55,7 @@ class _Group:
 
 
 class LeaveOneOut:
-    """Forms (:func:`semblance.core.searches.teaching.learn`) of all ``said`` but one, each said once."""
+    """Forms (:func:`semblance.core.searches.relevance_feedback.learn`) of all ``said`` but one, each said once."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 
 EXTRACTOR = "gabor"
 METRIC = "BDM+V"

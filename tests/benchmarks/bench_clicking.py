@@ -18,17 +18,17 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.online.click_learning import Judged, replay
-from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
+from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
-from semblance.core.searches.teaching import learn
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.refining import judge, thumb
+from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refine_metric import judge, thumb
 from tests.benchmarks.harness import Row, table
 from tests.benchmarks.made_up import catalogue
 from tests.helpers import data as real_data

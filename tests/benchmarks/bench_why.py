@@ -16,9 +16,9 @@ from semblance.core.library.records import CHUNK
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, desk_for
-from semblance.core.workflows.searches.explaining import why
+from semblance.core.workflows.searches.explain_distance import why
+from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.rank_cases import ask
 from tests.benchmarks.made_up import catalogue
 
 N, K = 10_000, 200

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.search_result import SearchResult
 
 
 def asked_for(result: SearchResult | None) -> Asked | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.searches.questioning import AskedNext
+from semblance.core.workflows.searches.next_question import AskedNext
 
 
 def by_findings(columns: CaseColumns, asked: AskedNext) -> Answer:

@@ -23,7 +23,7 @@ from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation import scoreboard
 from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
 from semblance.core.workflows.evaluation.two_metrics import Compared, Line
-from semblance.core.workflows.searches.trusting import Vote
+from semblance.core.workflows.searches.reliability import Vote
 
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -20,8 +20,8 @@ from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.refine_metric import closer, thumb
 
 #: Cases on screen that a lone click is compared with, at most.
 SHOWN = 40

@@ -31,8 +31,8 @@ from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scoreboard import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520

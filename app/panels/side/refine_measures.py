@@ -18,8 +18,8 @@ from semblance.app.widgets.words import Words
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import figure, in_marks, tr, tr_n
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 TOP = 20
 #: Clicks that come faster are waited for before the score is measured.

@@ -21,9 +21,9 @@ from semblance.app.widgets.waterfall import Line, Waterfall
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
 from semblance.core.language import named, shown, tr
-from semblance.core.retrieval.explanation.words import spoken
-from semblance.core.workflows.searches.explaining import GroupPart, Why
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.workflows.searches.explain_distance import GroupPart, Why
+from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9

@@ -15,9 +15,9 @@ from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.workflows.searches.agreeing import Agreement, Side
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.workflows.searches.compare_images import Agreement, Side
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.search_result import RankedCase
 
 
 class WhyImages(QWidget):

@@ -22,7 +22,7 @@ from semblance.core.evaluation.mapping import (
 )
 from semblance.core.language import say
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
 
 #: The map is told anew this often while it grows.
 TELL_S = 0.3

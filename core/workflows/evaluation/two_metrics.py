@@ -15,17 +15,17 @@ from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, sh
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
 from semblance.core.retrieval.ranking import rank
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
 from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
+from semblance.core.workflows.searches.rank_cases import ask
 from semblance.core.workflows.searches.ranking_parts import as_calibrated, asked_otherwise, usual_nearest
-from semblance.core.workflows.searches.refining_desk import bench_for
-from semblance.core.workflows.searches.searching import asked_of
-from semblance.core.workflows.searches.trusting import Vote, trained_on, vote_of
+from semblance.core.workflows.searches.refinement_session import bench_for
+from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
+from semblance.core.workflows.searches.search_result import asked_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50

@@ -42,9 +42,9 @@ from semblance.core.workflows.evaluation.scoreboard import (
 from semblance.core.workflows.library.opening import LibrarySnapshot, publish
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.explaining import MOVED, reasons
+from semblance.core.workflows.searches.explain_distance import MOVED, reasons
+from semblance.core.workflows.searches.loaded_metric import Desk
+from semblance.core.workflows.searches.rank_cases import Asked
 
 #: Attributes that tell when an image was taken and where it is filed.
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))

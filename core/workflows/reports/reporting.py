@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.report_document import report_document
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import desk_for
+from semblance.core.workflows.searches.rank_cases import ask
 
 #: Ranked cases on a report.
 LISTED = 20

@@ -18,7 +18,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.library.concepts import ConceptTable
-    from semblance.core.workflows.searches.refining_desk import Bench
+    from semblance.core.workflows.searches.refinement_session import Bench
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
-    from semblance.core.workflows.searches.desk import desk_for, own_write
-    from semblance.core.workflows.searches.refining_desk import bench_for
+    from semblance.core.workflows.searches.loaded_metric import desk_for, own_write
+    from semblance.core.workflows.searches.refinement_session import bench_for
 
     table = desk_for(library, metric, reporter).library.concepts
     with own_write(library):
@@ -131,7 +131,7 @@ def _facts(bench: Bench | None, one: ConceptRecord, why: str) -> ConceptFacts:
 
 
 def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFacts:
-    from semblance.core.workflows.searches.moving import learnt_direction, marked
+    from semblance.core.workflows.searches.shift_query import learnt_direction, marked
 
     points, has, places = marked(bench, one)
     patients = [bench.desk.patients[place] for place in places]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.explaining import reasons
+from semblance.core.workflows.searches.explain_distance import reasons
 
 
 def differing(
@@ -16,7 +16,7 @@ def differing(
     """For each of ``cases`` the group of features that makes most of its distance; empty where none does.
 
     Raises:
-        BadArguments, BadInput: as :func:`semblance.core.workflows.searches.explaining.why`.
+        BadArguments, BadInput: as :func:`semblance.core.workflows.searches.explain_distance.why`.
     """
     found = reasons(library, search, cases, reporter=reporter)
     largest = [max(one.parts, key=lambda part: part[1], default=("", 0.0)) for one in found]

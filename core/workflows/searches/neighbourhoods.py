@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.retrieval.ranking import Query, rank
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.searches.desk import Desk
+    from semblance.core.workflows.searches.loaded_metric import Desk
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import say
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
 from semblance.core.retrieval.ranking import Ranking
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
+from semblance.core.workflows.searches.loaded_metric import Desk
+from semblance.core.workflows.searches.reliability import PART_ASKED, WHOLE_ASKED, Vote
 
 #: Fewer cases than these do not tell what distance is usual.
 FEWEST = 20

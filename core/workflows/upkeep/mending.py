@@ -275,7 +275,7 @@ class Mender:
 
     def prepare_again(self, library: Library, file: Path) -> str:
         """Take away what was prepared for a metric, and prepare it again."""
-        from semblance.core.workflows.searches.desk import Desk
+        from semblance.core.workflows.searches.loaded_metric import Desk
 
         with plain_errors(library.catalogue.file):
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
@@ -300,7 +300,7 @@ def thumbnails_wrong(library: Path) -> str:
 
 def bad_prepared(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from semblance.core.workflows.searches.desk_store import readable
+    from semblance.core.workflows.searches.embedding_cache import readable
 
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
 

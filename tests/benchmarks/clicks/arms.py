@@ -17,7 +17,7 @@ from semblance.core.searches.questions import (
     next_query,
     sample_of,
 )
-from semblance.core.searches.teaching import learn
+from semblance.core.searches.relevance_feedback import learn
 from tests.benchmarks.clicks.tables import Desk
 from tests.benchmarks.clicks.users import User
 

@@ -17,7 +17,7 @@ from semblance.core.metrics.online.click_learning import Judged, Pairs, gram, in
 from semblance.core.metrics.online.click_space import ClickSpace
 from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
 from semblance.core.metrics.storage import load_metric
-from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.click_index import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 

@@ -12,7 +12,7 @@ from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, Pairs
 from semblance.core.searches import leave_one_out
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.leave_one_out import LeaveOneOut
-from semblance.core.searches.teaching import learn, triplets_of
+from semblance.core.searches.relevance_feedback import learn, triplets_of
 from tests.unit.core.searches.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(160, 6)) / np.sqrt(6)

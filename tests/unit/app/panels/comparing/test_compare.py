@@ -10,7 +10,7 @@ from semblance.app.panels.comparing.compare import ComparePanel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library

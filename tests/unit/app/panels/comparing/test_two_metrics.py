@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.looking import CardImage
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -199,7 +199,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
     from semblance.core.searches.judgement import Judgement, Kind
-    from semblance.core.workflows.searches.desk import desk_for
+    from semblance.core.workflows.searches.loaded_metric import desk_for
 
     state = panel.state
     ledger = desk_for(panel.trained, state.search.metric).ledger(state.ledger)
@@ -249,7 +249,7 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
 
 def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
     from semblance.app.panels.comparing.two_metrics_facts import _estimate
-    from semblance.core.workflows.searches.trusting import Vote
+    from semblance.core.workflows.searches.reliability import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

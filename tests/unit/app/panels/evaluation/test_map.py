@@ -12,8 +12,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import mapping
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.asked import asked_for
 from tests.helpers.tables import PLAIN, table_library
 

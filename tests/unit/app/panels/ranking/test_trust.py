@@ -13,9 +13,8 @@ from semblance.app.panels.ranking.options import DIVERSE
 from semblance.app.panels.ranking.panel import RankingPanel
 from semblance.app.theme import set_theme
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import asking, differing
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
-from semblance.core.workflows.searches.trusting import (
+from semblance.core.workflows.searches import differing, rank_cases
+from semblance.core.workflows.searches.reliability import (
     FEWER,
     NOT_CALIBRATED,
     NOT_SCORED,
@@ -23,6 +22,7 @@ from semblance.core.workflows.searches.trusting import (
     REFINED,
     Vote,
 )
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen
@@ -215,7 +215,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
         asked.append((search.unusual, search.diverse))
         return asked_for(ranking())
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(rank_cases, "ask", ask)
     menu = panel.options.menu()
     words = [action.text() for action in menu.actions() if action.isCheckable()]
     assert words[:3] == ["Diverse results", "Never say it", "As for 0.5 % of the library's cases"]

@@ -14,7 +14,7 @@ from semblance.app.panels.side.concepts import STEPS
 from semblance.app.windows import parts
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.loaded_metric import close_desks
 from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.windows import open_window, wait_for

@@ -21,7 +21,7 @@ from semblance.core.library.library import Library
 from semblance.core.metrics.online.click_space import no_coordinates
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.rank_cases import Asked
 from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN

@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.library import opening
 from semblance.core.workflows.metrics import training
 from semblance.core.workflows.metrics.training import CurvePoint, TrainResult
-from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.rank_cases import Asked
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
 

@@ -16,10 +16,10 @@ from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches import agreeing, explaining, refining
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.explaining import why
-from semblance.core.workflows.searches.refining import closer
+from semblance.core.workflows.searches import compare_images, explain_distance, refine_metric
+from semblance.core.workflows.searches.explain_distance import why
+from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.refine_metric import closer
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
@@ -100,8 +100,8 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
     def fails(*_args, **_more):
         raise BadInput("Too late.")
 
-    monkeypatch.setattr(explaining, "why", fails)
-    monkeypatch.setattr(agreeing, "agreement", fails)
+    monkeypatch.setattr(explain_distance, "why", fails)
+    monkeypatch.setattr(compare_images, "agreement", fails)
     context.state.set_library(publish(table))
     searching.ask(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
@@ -228,7 +228,7 @@ def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
 
 def test_clicks_are_part_of_the_distance_told(asked, context, table):
     search = context.state.search
-    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)])
+    refine_metric.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)])
     searching.rank(context)
     context.jobs.let_run()
     first = context.state.ranking.ranked[0]
@@ -251,7 +251,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
     def fails(*_args, **_more):
         raise BadInput("The image is gone.", "Put it back.")
 
-    monkeypatch.setattr(explaining, "why", fails)
+    monkeypatch.setattr(explain_distance, "why", fails)
     asked.follow(context.state.ranking.ranked[4].row)
     context.jobs.let_run()
     assert asked.told_empty

@@ -8,7 +8,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation import mapping
 from semblance.core.workflows.evaluation.mapping import map_library
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import desk_for
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

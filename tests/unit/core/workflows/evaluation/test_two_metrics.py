@@ -10,9 +10,9 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.two_metrics import compare_metrics, disagreements
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
-from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.searches.loaded_metric import desk_for
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.search_result import Query, search
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

@@ -13,7 +13,7 @@ from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, eval
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.images import striped_folder
 
 FORMS = {"visual_words": ("codebook:200", "codebook:20"), "textons": ("codebook:2000:300", "codebook:40:8")}

@@ -16,7 +16,7 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics import training
 from semblance.core.workflows.metrics.training import CurvePoint, TrainRequest, score_metric, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library

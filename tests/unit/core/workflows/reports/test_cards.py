@@ -25,7 +25,7 @@ from semblance.core.workflows.metrics.metric_exchange import (
 )
 from semblance.core.workflows.metrics.training import TrainRequest, score_metric
 from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.tables import PLAIN, table_library
 
 

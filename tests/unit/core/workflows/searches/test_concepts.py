@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.workflows.searches import concepts
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import desk_for
 from tests.helpers.libraries import raw
 
 

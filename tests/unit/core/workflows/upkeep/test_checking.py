@@ -14,8 +14,8 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.search_result import Query, search
 from semblance.core.workflows.upkeep import mending
 from semblance.core.workflows.upkeep.backing_up import back_up
 from semblance.core.workflows.upkeep.checking import check_library

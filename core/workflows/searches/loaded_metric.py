@@ -21,12 +21,12 @@ from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
 from semblance.core.metrics.masking import without_groups
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.scan import index_for
+from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.never_seen import WhoIsWho
 from semblance.core.workflows.metrics.stored import stored_metric
-from semblance.core.workflows.searches.desk_store import (
+from semblance.core.workflows.searches.embedding_cache import (
     DRAWN_BYTES,
     Prepared,
     drawn_places,
@@ -35,7 +35,7 @@ from semblance.core.workflows.searches.desk_store import (
 )
 from semblance.core.workflows.searches.near_duplicates import Lookalikes
 from semblance.core.workflows.searches.neighbourhoods import Neighbourhoods
-from semblance.core.workflows.searches.stepped import SteppedCases
+from semblance.core.workflows.searches.transformed_cases import SteppedCases
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -128,7 +128,7 @@ class Desk:
         rows, embedding, ties, drawn = embedded
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
-        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.desk_store.drawn_places`;
+        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.drawn_places`;
         #: ``None`` where they have to be read.
         self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
         self.ties = ties if ties.shape[1] else None

@@ -8,14 +8,14 @@ from pathlib import Path
 from semblance.core.errors import BadInput
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import Entry
+from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
-from semblance.core.searches.teaching import trust
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import desk_for
-from semblance.core.workflows.searches.moving import moved
-from semblance.core.workflows.searches.refining_desk import Bench, bench_for
-from semblance.core.workflows.searches.searching import SearchResult, asked_of, ranked_result, search
-from semblance.core.workflows.searches.trusting import REFINED
+from semblance.core.workflows.searches.loaded_metric import desk_for
+from semblance.core.workflows.searches.refinement_session import Bench, bench_for
+from semblance.core.workflows.searches.reliability import REFINED
+from semblance.core.workflows.searches.search_result import SearchResult, asked_of, ranked_result, search
+from semblance.core.workflows.searches.shift_query import moved
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILE
     """The ``k`` cases nearest to what ``search`` asks.
 
     Without judgements in force, examples and concepts this is
-    :func:`semblance.core.workflows.searches.searching.search`.
+    :func:`semblance.core.workflows.searches.search_result.search`.
 
     Raises:
         BadArguments: no such metric, or not exactly one of case and image given.

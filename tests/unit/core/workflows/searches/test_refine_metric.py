@@ -20,13 +20,13 @@ from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.training import score_metric
-from semblance.core.workflows.searches import desk as desk_module
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, slim_desks
-from semblance.core.workflows.searches.refining import closer, thumb
-from semblance.core.workflows.searches.refining_desk import bench_for
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches import loaded_metric as desk_module
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.loaded_metric import close_desks, slim_desks
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refine_metric import closer, thumb
+from semblance.core.workflows.searches.refinement_session import bench_for
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
 
@@ -66,7 +66,7 @@ def test_shifts_are_counted_from_the_ranking_that_was_seen_before_the_first_clic
     request = dataclasses.replace(request_for(metric), fold_duplicates=False)
     before = ranked(ask(table, request, k=200))
     said = [thumb(request, before[-1 - n], n % 2 == 0) for n in range(6)]
-    refined = refining.judge(table, request, said, k=200)
+    refined = refine_metric.judge(table, request, said, k=200)
     now = ranked(refined)
     assert now != before
     assert list(refined.shifts) == [before.index(case) - rank for rank, case in enumerate(now)]
@@ -75,24 +75,26 @@ def test_shifts_are_counted_from_the_ranking_that_was_seen_before_the_first_clic
 def test_any_click_is_undone_and_made_again(table):
     request = request_for()
     start = ranked(ask(table, request))
-    one = refining.judge(table, request, [thumb(request, start[5], True), thumb(request, start[0], False)])
-    two = refining.judge(table, request, [closer(request, start[7], start[1])])
+    one = refine_metric.judge(
+        table, request, [thumb(request, start[5], True), thumb(request, start[0], False)]
+    )
+    two = refine_metric.judge(table, request, [closer(request, start[7], start[1])])
     first = two.entries[0].id
-    without = refining.undo(table, request, [first])
+    without = refine_metric.undo(table, request, [first])
     assert [entry.undone is None for entry in without.entries] == [False, True, True]
-    assert ranked(refining.redo(table, request, [first])) == ranked(two)
-    assert ranked(refining.undo(table, request)) == ranked(one)
-    assert ranked(refining.redo(table, request)) == ranked(two)
-    assert ranked(refining.reset(table, request)) == start
+    assert ranked(refine_metric.redo(table, request, [first])) == ranked(two)
+    assert ranked(refine_metric.undo(table, request)) == ranked(one)
+    assert ranked(refine_metric.redo(table, request)) == ranked(two)
+    assert ranked(refine_metric.reset(table, request)) == start
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refining.undo(table, request, [999])
+        refine_metric.undo(table, request, [999])
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
     request = request_for(metric)
     start = ask(table, request)
-    full = refining.judge(
+    full = refine_metric.judge(
         table, request, [closer(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 60, 2)]
     )
     assert ranked(full) != ranked(start)
@@ -102,8 +104,8 @@ def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
 def test_a_click_lays_nothing_out_anew(table):
     request = request_for()
     bench = bench_for(table, "plain")
-    refining.judge(table, request, [thumb(request, "t/c9", True)])
-    refining.undo(table, request)
+    refine_metric.judge(table, request, [thumb(request, "t/c9", True)])
+    refine_metric.undo(table, request)
     assert bench_for(table, "plain") is bench
     with Library.open(table) as other, other.catalogue.writing() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
@@ -112,7 +114,9 @@ def test_a_click_lays_nothing_out_anew(table):
 
 def test_another_process_goes_on_where_this_one_was(table):
     request = request_for()
-    before = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
+    before = refine_metric.judge(
+        table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)]
+    )
     close_desks()
     again = ask(table, request)
     assert again.entries == before.entries
@@ -123,11 +127,13 @@ def test_another_process_goes_on_where_this_one_was(table):
 
 def test_what_disagrees_is_told_with_its_clicks(table):
     request = request_for()
-    refined = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c9", False)])
+    refined = refine_metric.judge(
+        table, request, [thumb(request, "t/c9", True), thumb(request, "t/c9", False)]
+    )
     (told,) = refined.contradictions
     assert told.reason == Reason.BOTH_WAYS
     assert told.entries == tuple(entry.id for entry in refined.entries)
-    own = refining.judge(table, request, [thumb(request, "t/c1", False)])
+    own = refine_metric.judge(table, request, [thumb(request, "t/c1", False)])
     assert Reason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
 
@@ -136,16 +142,16 @@ def test_bad_clicks_are_refused_and_not_kept(table):
     with pytest.raises(BadInput, match="against itself"):
         thumb(request, "t/c0", True)
     with pytest.raises(BadInput, match="no case 't/gone'"):
-        refining.judge(table, request, [thumb(request, "t/c3", True), thumb(request, "t/gone", True)])
+        refine_metric.judge(table, request, [thumb(request, "t/c3", True), thumb(request, "t/gone", True)])
     assert ask(table, request).entries == ()
     city = request_for("city")
     with pytest.raises(BadInput, match="no coordinates"):
-        refining.judge(table, city, [thumb(city, "t/c3", True)])
+        refine_metric.judge(table, city, [thumb(city, "t/c3", True)])
     assert ask(table, city).entries == ()
 
 
 def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
-    refining.judge(table, request_for(), [thumb(request_for(), "t/c9", True)])
+    refine_metric.judge(table, request_for(), [thumb(request_for(), "t/c9", True)])
     asked = ask(table, request_for("city"))
     assert ranked(asked) == [line.case_id for line in search(table, "city", Query(case="t/c0")).ranked]
     assert len(asked.entries) == 1
@@ -154,7 +160,7 @@ def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table
 
 def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
     request = request_for()
-    refining.judge(table, request, [closer(request, "t/c9", "t/c4")])
+    refine_metric.judge(table, request, [closer(request, "t/c9", "t/c4")])
     with raw(table) as connection:
         connection.execute("UPDATE judgements SET other='t/gone'")
     slim_desks()
@@ -165,31 +171,33 @@ def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
 
 def test_influence_names_every_judgement_in_force(table):
     request = request_for()
-    refined = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
-    refining.undo(table, request, [refined.entries[0].id])
-    assert [one.entry for one in refining.influence(table, request)] == [refined.entries[1].id]
+    refined = refine_metric.judge(
+        table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)]
+    )
+    refine_metric.undo(table, request, [refined.entries[0].id])
+    assert [one.entry for one in refine_metric.influence(table, request)] == [refined.entries[1].id]
 
 
 def test_the_held_out_score_leaves_out_what_was_judged(table):
     request = request_for()
-    start = refining.held_out_accuracy(table, request)
+    start = refine_metric.held_out_accuracy(table, request)
     assert 0.0 <= start <= 1.0
     with Library.open(table, writable=False) as opened:
         fresh = {row.case_id for row in opened.catalogue.all_cases()} - {"t/c0", "t/c1"}
-    refining.judge(table, request, [thumb(request, case, True) for case in sorted(fresh)])
-    assert refining.held_out_accuracy(table, request) is None
+    refine_metric.judge(table, request, [thumb(request, case, True) for case in sorted(fresh)])
+    assert refine_metric.held_out_accuracy(table, request) is None
 
 
 def test_it_is_saved_as_a_metric_with_its_card(table):
     request = request_for()
     with pytest.raises(BadInput, match="nothing to save"):
-        refining.save_refined(table, request, "better")
-    refined = refining.judge(
+        refine_metric.save_refined(table, request, "better")
+    refined = refine_metric.judge(
         table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)], author="ann"
     )
     with pytest.raises(BadInput, match="came from"):
-        refining.save_refined(table, request, "plain")
-    card = refining.save_refined(table, request, "better")
+        refine_metric.save_refined(table, request, "plain")
+    card = refine_metric.save_refined(table, request, "better")
     assert card["learner"] == "clicks"
     assert card["constraints"]["judgements"] == 2
     assert "2 judgements on the metric 'plain'" in card["notes"][-1]
@@ -225,7 +233,7 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
         Query(case=cases[0], region=region),
     ):
         request = Search("plain", query, "l")
-        refining.judge(images, request, [closer(request, cases[-1], cases[1])])
+        refine_metric.judge(images, request, [closer(request, cases[-1], cases[1])])
     slim_desks()
     last = ask(images, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3
@@ -248,38 +256,38 @@ def test_desks_stay_current_only_through_own_writes(table):
 
 def test_what_was_said_together_is_undone_together(table):
     search = request_for()
-    refining.judge(table, search, [thumb(search, "t/c9", True)])
-    both = refining.judge(table, search, [thumb(search, case, False) for case in ("t/c4", "t/c6")])
-    undone = refining.undo(table, search)
+    refine_metric.judge(table, search, [thumb(search, "t/c9", True)])
+    both = refine_metric.judge(table, search, [thumb(search, case, False) for case in ("t/c4", "t/c6")])
+    undone = refine_metric.undo(table, search)
     assert [entry.undone is None for entry in undone.entries] == [True, False, False]
-    assert ranked(refining.redo(table, search)) == ranked(both)
+    assert ranked(refine_metric.redo(table, search)) == ranked(both)
 
 
 def test_a_change_of_mind_takes_the_place_of_the_first_click(table):
     search = request_for()
-    first = refining.judge(table, search, [thumb(search, "t/c9", True)]).entries[0].id
-    changed = refining.judge(table, search, [thumb(search, "t/c9", False)], instead=[first])
+    first = refine_metric.judge(table, search, [thumb(search, "t/c9", True)]).entries[0].id
+    changed = refine_metric.judge(table, search, [thumb(search, "t/c9", False)], instead=[first])
     assert changed.contradictions == ()
     assert [(entry.judgement.kind, entry.undone is None) for entry in changed.entries] == [
         (Kind.ALIKE, False),
         (Kind.NOT_ALIKE, True),
     ]
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refining.judge(table, search, [thumb(search, "t/c8", True)], instead=[999])
-    assert len(refining.undo(table, search).entries) == 2
+        refine_metric.judge(table, search, [thumb(search, "t/c8", True)], instead=[999])
+    assert len(refine_metric.undo(table, search).entries) == 2
 
 
 def test_why_a_metric_cannot_follow_clicks_is_known_before_one_is_made(table):
-    assert refining.refusal(table, "plain") is None
-    refused = refining.refusal(table, "city")
+    assert refine_metric.refusal(table, "plain") is None
+    refused = refine_metric.refusal(table, "city")
     assert "no coordinates" in refused.message
     assert refused.hint
 
 
 def test_influence_tells_the_case_it_moved_most(table):
     search = request_for()
-    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
-    found = refining.influence(table, search)
+    refine_metric.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    found = refine_metric.influence(table, search)
     shown = ranked(ask(table, search))
     with Library.open(table, writable=False) as opened:
         ids = {int(row.id): row.case_id for row in opened.catalogue.all_cases()}
@@ -293,12 +301,12 @@ def test_influence_tells_the_case_it_moved_most(table):
 
 def test_the_held_out_score_says_what_it_was_measured_on(table):
     search = request_for()
-    before = refining.held_out_score(table, search)
-    assert before.accuracy == before.before == refining.held_out_accuracy(table, search)
+    before = refine_metric.held_out_score(table, search)
+    assert before.accuracy == before.before == refine_metric.held_out_accuracy(table, search)
     assert before.interval[0] <= before.accuracy <= before.interval[1]
     assert before.measured_on == "held-out patients"
-    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
-    after = refining.held_out_score(table, search)
+    refine_metric.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    after = refine_metric.held_out_score(table, search)
     assert after.cases < before.cases
 
 
@@ -311,7 +319,7 @@ def test_a_thousand_clicks_that_contradict_each_other_leave_a_metric(table):
     while len(made) < 1000:
         one, two = rng.choice(cases, 2, replace=False)
         made += [closer(search, one, two), closer(search, two, one)]
-    told = refining.judge(table, search, made)
+    told = refine_metric.judge(table, search, made)
     assert len(told.contradictions) > 50
     distances = np.array([line.distance for line in told.result.ranked])
     assert np.isfinite(distances).all()

@@ -16,14 +16,14 @@ from semblance.core.language import known, say, say_all
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
-from semblance.core.retrieval.explanation.words import ranks_among, sentence
+from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk, desk_for
-from semblance.core.workflows.searches.desk_store import drawn_places
-from semblance.core.workflows.searches.moving import moved
-from semblance.core.workflows.searches.refining_desk import bench_for
-from semblance.core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
+from semblance.core.workflows.searches.embedding_cache import drawn_places
+from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
+from semblance.core.workflows.searches.refinement_session import bench_for
+from semblance.core.workflows.searches.search_result import SearchResult, case_numbers, numbers_of
+from semblance.core.workflows.searches.shift_query import moved
 
 #: The part of a distance that examples and concepts made by moving what is asked.
 MOVED = say("examples and concepts")

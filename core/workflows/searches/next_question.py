@@ -15,9 +15,9 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.questions import Answer, Likeness, Question, judgements_of, nearer, next_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining import judge
-from semblance.core.workflows.searches.refining_desk import Bench, bench_for
+from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.refine_metric import judge
+from semblance.core.workflows.searches.refinement_session import Bench, bench_for
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def answer(
     author: str = "",
     reporter: Reporter = SILENT,
 ) -> Asked:
-    """Keep the two judgements that an answer is; errors as :func:`semblance.core.workflows.searches.refining.judge`."""
+    """Keep the two judgements that an answer is; errors as :func:`semblance.core.workflows.searches.refine_metric.judge`."""
     made = judgements_of(given, asked.query, asked.first, asked.second)
     return judge(library, search, made, k=k, author=author, reporter=reporter)
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from semblance.core.workflows.searches.desk_store import Prepared, keep_prepared, load_prepared
+from semblance.core.workflows.searches.embedding_cache import Prepared, keep_prepared, load_prepared
 
 
 def prepared() -> Prepared:

@@ -18,11 +18,10 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, desk_for
-from semblance.core.workflows.searches.refining import judge, thumb
-from semblance.core.workflows.searches.searching import search
-from semblance.core.workflows.searches.trusting import (
+from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refine_metric import judge, thumb
+from semblance.core.workflows.searches.reliability import (
     FEWER,
     NOT_CALIBRATED,
     OWN_PATIENT,
@@ -30,6 +29,7 @@ from semblance.core.workflows.searches.trusting import (
     REFINED,
     SCORE_AGAIN,
 )
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -297,7 +297,7 @@ def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypa
         image.save(asked)
     assert search(made, "plain", Query(image=asked)).warnings == ()
     close_desks()
-    monkeypatch.setattr("semblance.core.workflows.searches.desk.Desk.with_regions", True)
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.Desk.with_regions", True)
     (warning,) = search(made, "plain", Query(image=asked)).warnings
     assert "Draw the region" in warning
     assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()

@@ -29,10 +29,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from semblance.core.workflows.searches.asking import Asked, ask
-from semblance.core.workflows.searches.desk import desk_for, own_write
-from semblance.core.workflows.searches.moving import moved
-from semblance.core.workflows.searches.refining_desk import HeldOutScore, bench_for
+from semblance.core.workflows.searches.loaded_metric import desk_for, own_write
+from semblance.core.workflows.searches.rank_cases import Asked, ask
+from semblance.core.workflows.searches.refinement_session import HeldOutScore, bench_for
+from semblance.core.workflows.searches.shift_query import moved
 
 #: Cases among which influence is looked for.
 NEAREST = 500

@@ -12,10 +12,10 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.explaining import MOVED, reasons, why
-from semblance.core.workflows.searches.refining import closer
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.explain_distance import MOVED, reasons, why
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refine_metric import closer
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -77,7 +77,7 @@ def test_what_is_left_out_is_named_and_contributes_nothing(table, metric):
 @pytest.mark.parametrize("metric", ["plain", "bits", "kernel"])
 def test_they_do_so_when_clicks_changed_the_metric(table, metric):
     search = Search(metric, Query("t/c0"), "mine")
-    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    refine_metric.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
     check(table, search)
     check(table, dataclasses.replace(search, strength=0.4))
     check(table, dataclasses.replace(search, without=("f4",)))

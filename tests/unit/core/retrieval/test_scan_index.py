@@ -12,7 +12,7 @@ from semblance.core.metrics.distances import LinearDistance, SignedDistance, Vot
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import Query, rank
-from semblance.core.retrieval.scan import ScanIndex, index_for
+from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from tests.helpers.naive_bdm import problem
 
 

@@ -18,16 +18,16 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.language import say
 from semblance.core.library.records import CaseDetails
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
 from semblance.core.retrieval.ranking import rank
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import UNUSUAL
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
 from semblance.core.workflows.searches.neighbourhoods import far_quantile
 from semblance.core.workflows.searches.ranking_parts import (
     FEWEST,
@@ -40,7 +40,7 @@ from semblance.core.workflows.searches.ranking_parts import (
     query_warnings,
     usual_nearest,
 )
-from semblance.core.workflows.searches.trusting import FEWER, Vote, vote_of
+from semblance.core.workflows.searches.reliability import FEWER, Vote, vote_of
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def ranked_result(
 
     ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
     ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``changed`` as
-    :func:`semblance.core.workflows.searches.trusting.vote_of` takes it.
+    :func:`semblance.core.workflows.searches.reliability.vote_of` takes it.
     """
     begin = time.perf_counter()
     by_rank = partial(

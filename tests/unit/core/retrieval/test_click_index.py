@@ -8,8 +8,8 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.metrics.online.click_form import Beginning, ClickForm
 from semblance.core.metrics.online.click_learning import Judged, replay
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.ranking import Query, rank
-from semblance.core.retrieval.reranking import ClickIndex
 
 
 def trained(Z: np.ndarray, seed: int, t: int = 40) -> ClickForm:

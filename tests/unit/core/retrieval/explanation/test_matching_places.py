@@ -13,7 +13,7 @@ from semblance.core.metrics.masking import without_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
-from semblance.core.retrieval.explanation.places import REGIONS, Seen, column_weights, places_of
+from semblance.core.retrieval.explanation.matching_places import REGIONS, Seen, column_weights, places_of
 
 SIDE = 128
 

@@ -14,7 +14,7 @@ from semblance.core.language import say
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
     from semblance.core.retrieval.ranking import Query as RankQuery
-    from semblance.core.workflows.searches.desk import Desk
+    from semblance.core.workflows.searches.loaded_metric import Desk
 
 #: Why there is no estimate, in the user's words.
 NOT_CALIBRATED = say(

@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.asked import ids
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder

@@ -9,7 +9,7 @@ from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.online.click_space import ClickSpace
 from semblance.core.searches.influence import influences
 from semblance.core.searches.ledger import Ledger
-from semblance.core.searches.teaching import (
+from semblance.core.searches.relevance_feedback import (
     ALIKE_EACH,
     STRETCH,
     UNLIKE_EACH,

@@ -16,13 +16,13 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import say
-from semblance.core.retrieval.explanation.places import PlacesOf, Seen, places_of
+from semblance.core.retrieval.explanation.matching_places import PlacesOf, Seen, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.explaining import Ground
-from semblance.core.workflows.searches.searching import case_numbers
+from semblance.core.workflows.searches.explain_distance import Ground
+from semblance.core.workflows.searches.loaded_metric import Desk
+from semblance.core.workflows.searches.search_result import case_numbers
 
 #: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35

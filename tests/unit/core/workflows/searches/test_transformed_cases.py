@@ -15,11 +15,11 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, desk_for
-from semblance.core.workflows.searches.desk_store import DRAWN
-from semblance.core.workflows.searches.explaining import ready, why
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.embedding_cache import DRAWN
+from semblance.core.workflows.searches.explain_distance import ready, why
+from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.tables import table_library
 
 LEARNERS = {
@@ -131,7 +131,7 @@ def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(
     asked = Search("projected", Query("t/c0"), without=("f0",))
     unprepared = ask(library, asked).result.ranked
     close_desks()
-    monkeypatch.setattr("semblance.core.workflows.searches.stepped.CHUNKS", 1)
+    monkeypatch.setattr("semblance.core.workflows.searches.transformed_cases.CHUNKS", 1)
     with pytest.raises(Cancelled):
         ready(library, asked, reporter=StopsAfter(2))
     read = []

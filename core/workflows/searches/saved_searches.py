@@ -17,9 +17,9 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.opening import LAST, load_state
-from semblance.core.workflows.searches.asking import Asked, ask
-from semblance.core.workflows.searches.desk import own_write
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.workflows.searches.loaded_metric import own_write
+from semblance.core.workflows.searches.rank_cases import Asked, ask
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -13,9 +13,9 @@ from semblance.core.searches.concepts import REACH, direction
 from semblance.core.searches.examples import moved_query
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import concepts, refining
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.refining_desk import bench_for
+from semblance.core.workflows.searches import concepts, refine_metric
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refinement_session import bench_for
 from tests.helpers.asked import ranked
 
 
@@ -64,10 +64,13 @@ def test_an_example_answers_no_more_than_the_query(table):
 def test_examples_and_clicks_work_together(table):
     search = search_for(like=cases("t/c20"))
     before = ranked(ask(table, search, k=30))
-    clicked = refining.judge(
+    clicked = refine_metric.judge(
         table,
         search,
-        [refining.thumb(search, before[5], alike=True), refining.thumb(search, before[0], alike=False)],
+        [
+            refine_metric.thumb(search, before[5], alike=True),
+            refine_metric.thumb(search, before[0], alike=False),
+        ],
         k=30,
     )
     assert ranked(clicked) != before

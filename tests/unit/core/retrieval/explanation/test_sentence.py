@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semblance.core.features.registry import extractors
-from semblance.core.retrieval.explanation.words import joined, ranks_among, sentence, spoken
+from semblance.core.retrieval.explanation.sentence import joined, ranks_among, sentence, spoken
 
 GROUPS = ("Shape", "Size", "Margin", "Texture")
 

@@ -19,10 +19,10 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import desk as desk_module
-from semblance.core.workflows.searches.desk import close_desks, desk_for
-from semblance.core.workflows.searches.explaining import why
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches import loaded_metric as desk_module
+from semblance.core.workflows.searches.explain_distance import why
+from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.asked import ids
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
@@ -50,7 +50,7 @@ def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
     monkeypatch.setattr(desk.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
     assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked == []
-    monkeypatch.setattr("semblance.core.workflows.searches.desk.DETAILS_KEPT", 25)
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.DETAILS_KEPT", 25)
     assert len(search(table, "plain", Query("t/c0"), k=50).ranked) == 50
     assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked

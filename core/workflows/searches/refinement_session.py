@@ -20,17 +20,17 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.online.click_form import ClickForm
 from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
-from semblance.core.retrieval.reranking import ClickIndex
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
-from semblance.core.searches.teaching import Coordinates, learn, triplets_of
+from semblance.core.searches.relevance_feedback import Coordinates, learn, triplets_of
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.never_seen import elsewhere
-from semblance.core.workflows.searches.desk import Desk, desk_for
-from semblance.core.workflows.searches.searching import numbers_of
+from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
+from semblance.core.workflows.searches.search_result import numbers_of
 
 #: The name a desk keeps its bench under.
 _BENCH = "bench"
@@ -209,7 +209,7 @@ class Bench:
         return ranks
 
     def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
-        """See :func:`semblance.core.workflows.searches.refining.held_out_accuracy`."""
+        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most)
         if part is None:
             return None
@@ -217,7 +217,7 @@ class Bench:
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
     def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
-        """See :func:`semblance.core.workflows.searches.refining.held_out_score`."""
+        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
         part = self._held_out(entries, most)
         if part is None:
             return None

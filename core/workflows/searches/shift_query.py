@@ -15,7 +15,7 @@ from semblance.core.searches.concepts import REACH, direction, spread
 from semblance.core.searches.examples import moved_query
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refining_desk import Bench
+from semblance.core.workflows.searches.refinement_session import Bench
 
 Mask = npt.NDArray[np.bool_]
 

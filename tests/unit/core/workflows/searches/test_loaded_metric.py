@@ -12,12 +12,12 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.letting_go import let_go
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import desk as desk_module
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches import loaded_metric as desk_module
 from semblance.core.workflows.searches.differing import differing
-from semblance.core.workflows.searches.explaining import why
-from semblance.core.workflows.searches.refining_desk import bench_for
+from semblance.core.workflows.searches.explain_distance import why
+from semblance.core.workflows.searches.loaded_metric import desk_for
+from semblance.core.workflows.searches.rank_cases import ask
+from semblance.core.workflows.searches.refinement_session import bench_for
 from tests.helpers.tables import table_library
 
 BLIND = ("f0",)

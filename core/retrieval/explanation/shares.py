@@ -17,7 +17,7 @@ from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.signed import SignedDistance
 from semblance.core.metrics.distances.votes import VoteDistance
-from semblance.core.retrieval.explanation.groups import Grouping
+from semblance.core.retrieval.explanation.grouping import Grouping
 from semblance.core.retrieval.explanation.shapley import shapley_shares
 
 #: Larger maps are told by their rows: finding their directions takes seconds.

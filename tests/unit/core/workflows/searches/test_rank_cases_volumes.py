@@ -12,7 +12,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import search
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded
 

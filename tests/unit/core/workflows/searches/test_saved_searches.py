@@ -18,9 +18,9 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import LAST
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import keeping
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.rank_cases import ask
 from tests.helpers.asked import ranked
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
@@ -57,12 +57,12 @@ def test_a_search_comes_back_whole(library):
     _judge(library, search, ranked(ask(library, search, k=50))[40])
     asked = ask(library, search, k=200)
     view = {"zoom": [2.5, 3.25, 4.125], "scroll": 17}
-    keeping.save(library, "mine", keeping.record(search, asked, view))
-    found = keeping.reopen(library, "mine")
+    saved_searches.save(library, "mine", saved_searches.record(search, asked, view))
+    found = saved_searches.reopen(library, "mine")
     assert (found.search, found.view, found.told, found.fresh, found.whole) == (search, view, (), True, True)
     assert found.asked.result.ranked == asked.result.ranked
     assert found.asked.entries == asked.entries
-    (line,) = keeping.saved_searches(library)
+    (line,) = saved_searches.saved_searches(library)
     assert (line.name, line.query, line.metric, line.judged) == ("mine", search.query.case, "plain", 1)
     assert line.case_row == desk_for(library, "plain").row_of(search.query.case)
 
@@ -71,23 +71,23 @@ def test_a_branch_has_judgements_of_its_own(library):
     search = _search(library)
     cases = ranked(ask(library, search, k=50))
     _judge(library, search, cases[30])
-    state = keeping.record(search, ask(library, search, k=200), {})
-    keeping.save(library, "stem", state)
-    other = keeping.branch(library, "branch", state)
+    state = saved_searches.record(search, ask(library, search, k=200), {})
+    saved_searches.save(library, "stem", state)
+    other = saved_searches.branch(library, "branch", state)
     assert other.ledger != search.ledger
     assert replace(other, ledger=search.ledger) == search
     close_desks()
     _judge(library, other, cases[31], cases[32])
-    judged = {line.name: line.judged for line in keeping.saved_searches(library)}
+    judged = {line.name: line.judged for line in saved_searches.saved_searches(library)}
     assert judged == {"stem": 1, "branch": 3}
     with pytest.raises(BadArguments):
-        keeping.branch(library, "branch", state)
+        saved_searches.branch(library, "branch", state)
 
 
 def test_going_on_with_another_query_leaves_the_judgements_behind(library):
     search = _search(library)
     _judge(library, search, ranked(ask(library, search))[3])
-    keeping.part_with(library, search.ledger, "copy")
+    saved_searches.part_with(library, search.ledger, "copy")
     close_desks()
     _judge(library, replace(search, ledger="copy"), ranked(ask(library, search))[5])
     assert len(desk_for(library, "plain").ledger(search.ledger).entries) == 1
@@ -96,41 +96,41 @@ def test_going_on_with_another_query_leaves_the_judgements_behind(library):
 
 def test_what_is_kept_at_every_change_is_kept_under_its_name_too(library):
     search = _search(library)
-    keeping.save(library, "mine", keeping.record(search, None, {}))
+    saved_searches.save(library, "mine", saved_searches.record(search, None, {}))
     changed = replace(search, strength=0.25)
-    keeping.keep(library, keeping.record(changed, None, {"scroll": 5}, "mine"))
-    assert keeping.reopen(library, "mine").search == changed
-    assert keeping.reopen(library, LAST).search == changed
-    keeping.delete(library, "mine")
-    keeping.keep(library, keeping.record(search, None, {}, "mine"))
-    assert keeping.saved_searches(library) == []
+    saved_searches.keep(library, saved_searches.record(changed, None, {"scroll": 5}, "mine"))
+    assert saved_searches.reopen(library, "mine").search == changed
+    assert saved_searches.reopen(library, LAST).search == changed
+    saved_searches.delete(library, "mine")
+    saved_searches.keep(library, saved_searches.record(search, None, {}, "mine"))
+    assert saved_searches.saved_searches(library) == []
 
 
 def test_keeping_does_not_make_the_asking_process_lay_out_the_library_anew(library):
     search = _search(library)
     desk = desk_for(library, "plain")
-    keeping.keep(library, keeping.record(search, ask(library, search), {"scroll": 1}))
-    keeping.save(library, "x", keeping.record(search, None, {}))
-    keeping.rename(library, "x", "y")
-    keeping.undelete(library, keeping.delete(library, "y"))
+    saved_searches.keep(library, saved_searches.record(search, ask(library, search), {"scroll": 1}))
+    saved_searches.save(library, "x", saved_searches.record(search, None, {}))
+    saved_searches.rename(library, "x", "y")
+    saved_searches.undelete(library, saved_searches.delete(library, "y"))
     assert desk_for(library, "plain") is desk
 
 
 def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
     search = _search(library)
     asked = ask(library, search, k=200)
-    state = keeping.record(search, asked, {})
+    state = saved_searches.record(search, asked, {})
     seen = state["seen"]["ranked"]
     seen[0], seen[30] = seen[30], seen[0]
-    keeping.save(library, "mine", state)
-    found = keeping.reopen(library, "mine")
+    saved_searches.save(library, "mine", state)
+    found = saved_searches.reopen(library, "mine")
     assert [case.case_id for case in found.asked.result.ranked] == [case for case, _, _ in seen]
     assert not found.fresh
     assert "1 of the first 20 would be others" in " ".join(found.told)
     seen[0], seen[30] = seen[30], seen[0]
     seen[0], seen[1] = seen[1], seen[0]
-    keeping.save(library, "swapped", state)
-    assert "another order" in " ".join(keeping.reopen(library, "swapped").told)
+    saved_searches.save(library, "swapped", state)
+    assert "another order" in " ".join(saved_searches.reopen(library, "swapped").told)
 
 
 def test_ranked_and_judged_cases_that_are_gone_are_told(library):
@@ -138,9 +138,9 @@ def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     cases = ranked(ask(library, search, k=200))
     _judge(library, search, cases[4], cases[9])
     asked = ask(library, search, k=200)
-    keeping.save(library, "mine", keeping.record(search, asked, {}))
+    saved_searches.save(library, "mine", saved_searches.record(search, asked, {}))
     _forget_case(library, cases[4])
-    found = keeping.reopen(library, "mine")
+    found = saved_searches.reopen(library, "mine")
     words = " ".join(found.told)
     assert "1 judgement speaks of cases that are gone" in words
     assert "1 ranked case is gone since" in words
@@ -150,41 +150,43 @@ def test_ranked_and_judged_cases_that_are_gone_are_told(library):
 
 def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
     search = _search(library)
-    keeping.save(library, "mine", keeping.record(search, ask(library, search), {}))
+    saved_searches.save(library, "mine", saved_searches.record(search, ask(library, search), {}))
     _execute(library, "DELETE FROM metrics WHERE name = ?", "plain")
-    found = keeping.reopen(library, "mine")
+    found = saved_searches.reopen(library, "mine")
     assert "The metric 'plain' is gone. 'other' ranks instead." in found.told
     assert found.search.metric == "other"
     assert found.asked.result.metric == "other"
     assert not found.whole
     _execute(library, "DELETE FROM metrics")
-    found = keeping.reopen(library, "mine")
+    found = saved_searches.reopen(library, "mine")
     assert (found.asked, found.search.metric) == (None, "")
 
 
 def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
-    assert keeping.last(library) is None
-    keeping.keep(library, keeping.record(_search(library, "other"), None, {"scroll": 3}, "mine"))
-    found = keeping.last(library)
+    assert saved_searches.last(library) is None
+    saved_searches.keep(
+        library, saved_searches.record(_search(library, "other"), None, {"scroll": 3}, "mine")
+    )
+    found = saved_searches.last(library)
     assert (found.name, found.search.metric, found.view, found.told) == ("mine", "other", {"scroll": 3}, ())
     assert (found.whole, found.fresh, found.asked) == (True, True, None)
     _execute(library, "DELETE FROM metrics WHERE name = 'other'")
-    found = keeping.last(library)
+    found = saved_searches.last(library)
     assert (found.search.metric, found.whole) == ("plain", False)
     assert "'other' is gone" in found.told[0]
     with Library.open(library) as opened:
         opened.save_search(LAST, {"query": 5})
-    assert keeping.last(library) is None
+    assert saved_searches.last(library) is None
 
 
 def test_a_query_that_is_gone_is_told(library):
     search = _search(library)
-    keeping.save(library, "mine", keeping.record(search, ask(library, search), {}))
+    saved_searches.save(library, "mine", saved_searches.record(search, ask(library, search), {}))
     _forget_case(library, search.query.case)
-    found = keeping.reopen(library, "mine")
+    found = saved_searches.reopen(library, "mine")
     assert any("its query, is gone" in words for words in found.told)
     assert (found.search.query, found.asked, found.whole) == (Query(), None, False)
-    (line,) = keeping.saved_searches(library)
+    (line,) = saved_searches.saved_searches(library)
     assert (line.case_row, line.query) == (-1, search.query.case)
 
 
@@ -197,18 +199,18 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(path)
     search = Search("plain", Query(image=path), new_ledger())
     asked = ask(library, search, k=200)
-    keeping.save(library, "outside", keeping.record(search, asked, {}))
-    (line,) = keeping.saved_searches(library)
+    saved_searches.save(library, "outside", saved_searches.record(search, asked, {}))
+    (line,) = saved_searches.saved_searches(library)
     assert line.query == "mine.png"
     assert len(line.thumbnail) > 100
-    assert keeping.reopen(library, "outside").fresh
-    keeping.keep(library, keeping.record(search, asked, {}, "outside"))
-    assert keeping.last(library).asked is None, "it is asked again"
+    assert saved_searches.reopen(library, "outside").fresh
+    saved_searches.keep(library, saved_searches.record(search, asked, {}, "outside"))
+    assert saved_searches.last(library).asked is None, "it is asked again"
     path.unlink()
-    again = keeping.last(library)
+    again = saved_searches.last(library)
     assert (again.name, again.whole) == ("outside", True)
     assert ranked(again.asked) == ranked(asked)
-    found = keeping.reopen(library, "outside")
+    found = saved_searches.reopen(library, "outside")
     assert again.told == found.told
     words = " ".join(found.told)
     assert words.count(path.name) == 1
@@ -220,23 +222,23 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
 
 def test_no_search_and_a_damaged_one_are_refused_and_listed(library):
     with pytest.raises(BadArguments):
-        keeping.reopen(library, "none")
+        saved_searches.reopen(library, "none")
     with Library.open(library) as opened:
         opened.save_search("odd", {"query": 5, "seen": {"ranked": [1]}})
     with pytest.raises(BadInput, match="cannot be read"):
-        keeping.reopen(library, "odd")
-    assert [line.query for line in keeping.saved_searches(library)] == ["cannot be read"]
+        saved_searches.reopen(library, "odd")
+    assert [line.query for line in saved_searches.saved_searches(library)] == ["cannot be read"]
 
 
 def test_a_library_for_looking_only_is_read_and_left_alone(library, monkeypatch):
     search = _search(library)
-    keeping.save(library, "mine", keeping.record(search, None, {}))
+    saved_searches.save(library, "mine", saved_searches.record(search, None, {}))
     close_desks()
     real = os.access
     # The tests may be run by one who may write everywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
-    keeping.keep(library, keeping.record(search, None, {"scroll": 2}, "mine"))
-    found = keeping.reopen(library, "mine")
+    saved_searches.keep(library, saved_searches.record(search, None, {"scroll": 2}, "mine"))
+    found = saved_searches.reopen(library, "mine")
     assert (found.search, found.view) == (search, {})
     with pytest.raises(SemblanceError):
-        keeping.save(library, "another", keeping.record(search, None, {}))
+        saved_searches.save(library, "another", saved_searches.record(search, None, {}))
