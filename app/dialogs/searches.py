@@ -211,7 +211,7 @@ class SearchesDialog(Dialog):
     def _bring_back(self, token: str) -> None:
         self._deleted = [(name, other) for name, other in self._deleted if other != token]
         self._tell_deleted()
-        self._then(keeping.undelete(self._context, token))
+        self._then(keeping.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
         before = self._chosen()

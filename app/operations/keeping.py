@@ -15,7 +15,7 @@ from semblance.core.language import shown, tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.searches import saved_searches
-from semblance.core.workflows.searches.saved_searches import Reopened, SavedSearch
+from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
 #: Changes that follow each other faster are kept together.
 PAUSE_MS = 150
@@ -63,7 +63,7 @@ class SearchKeeper(QObject):
         # In the process that asks: what it has in memory stays good when it writes itself.
         self._context.jobs.run(
             tr("Keeping the search"),
-            saved_searches.keep,
+            saved_searches.save_current,
             library.path,
             memory,
             lane=Lane.ASK,
@@ -140,7 +140,7 @@ def reopen(context: Context, name: str) -> Job | None:
         return None
     job = _run(context, saved_searches.reopen, name, channel="ask")
 
-    def show(found: Reopened) -> None:
+    def show(found: ReopenedSearch) -> None:
         if context.state.path == path:
             show_reopened(context, found)
 
@@ -148,7 +148,7 @@ def reopen(context: Context, name: str) -> Job | None:
     return job
 
 
-def show_last(context: Context, found: Reopened) -> None:
+def show_last(context: Context, found: ReopenedSearch) -> None:
     """Put what was seen last into the window and ask it."""
     _take_over(context, found)
     if found.asked is not None:
@@ -156,25 +156,25 @@ def show_last(context: Context, found: Reopened) -> None:
     context.state.restore_view(found.view)
     if found.asked is None:
         searching.rank(context)
-    if found.told:
+    if found.notes:
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name)
             if found.name
             else tr("The last search was opened as far as it can be shown."),
-            " ".join(map(shown, found.told)),
+            " ".join(map(shown, found.notes)),
         )
 
 
-def show_reopened(context: Context, found: Reopened) -> None:
+def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Put a reopened search into the window."""
     _take_over(context, found)
     context.state.set_asked(found.asked)
     context.state.restore_view(found.view)
-    if found.told:
-        again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
+    if found.notes:
+        again = "" if found.is_current else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name),
-            " ".join((*map(shown, found.told), again)),
+            " ".join((*map(shown, found.notes), again)),
         )
 
 
@@ -211,7 +211,7 @@ def rename(context: Context, old: str, new: str) -> Job | None:
 
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:
-    """Delete a kept search; ``then`` gets what :func:`undelete` takes."""
+    """Delete a kept search; ``then`` gets what :func:`restore` takes."""
     if context.state.path is None:
         return None
     if context.state.search_name == name:
@@ -221,14 +221,14 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
     return job
 
 
-def undelete(context: Context, token: str) -> Job | None:
+def restore(context: Context, token: str) -> Job | None:
     """Bring a deleted search back."""
-    return None if context.state.path is None else _run(context, saved_searches.undelete, token)
+    return None if context.state.path is None else _run(context, saved_searches.restore, token)
 
 
-def _take_over(context: Context, found: Reopened) -> None:
+def _take_over(context: Context, found: ReopenedSearch) -> None:
     context.state.restore_search(found.search)
-    if found.whole:
+    if found.is_complete:
         context.state.set_search_name(found.name)
     elif found.name:
         # What the search was is kept: it is gone on from a copy.
@@ -237,7 +237,7 @@ def _take_over(context: Context, found: Reopened) -> None:
 
 def _part(context: Context, ledger: str) -> None:
     """Go on with a copy of the present judgements."""
-    _run(context, saved_searches.part_with, context.state.ledger, ledger)
+    _run(context, saved_searches.split_ledger, context.state.ledger, ledger)
     context.state.change_search(ledger=ledger)
 
 

@@ -199,9 +199,9 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
 
-    def show(found: kept.Reopened | None) -> None:
+    def show(found: kept.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
             keeping.show_last(context, found)
 

@@ -61,7 +61,7 @@ def warm(context: Context, found: Slider) -> None:
     for step in found.steps:
         context.jobs.run(
             tr("Preparing the slider"),
-            rank_cases.ask,
+            rank_cases.rank_cases,
             path,
             replace(search, metric=step.metric),
             k=1,

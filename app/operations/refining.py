@@ -18,7 +18,7 @@ from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.metrics import training
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.rank_cases import Asked
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 #: Where the user's name is kept; empty while the one of the system is used.
@@ -61,7 +61,7 @@ def set_strength(context: Context, strength: float) -> None:
         searching.rank(context)
 
 
-def _change(context: Context, function: Callable[..., Asked], *args: Any, **more: Any) -> Job | None:
+def _change(context: Context, function: Callable[..., RankedSearch], *args: Any, **more: Any) -> Job | None:
     """A change of the ledger and the ranking after it. A click is never dropped for a later one."""
     state, search = context.state, context.state.search
     path = state.path
@@ -74,7 +74,7 @@ def _change(context: Context, function: Callable[..., Asked], *args: Any, **more
     )
     _clicks.add(job)
 
-    def show(asked: Asked) -> None:
+    def show(asked: RankedSearch) -> None:
         # Where something else is asked by now, its own ranking comes or is there already.
         if state.path == path and state.search == asked.search:
             state.set_asked(asked)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.retrieval.index import Hits, Matrix, Rows
+from semblance.core.retrieval.index import Matrix, NearestRows, Rows
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192
@@ -71,7 +71,7 @@ class ClickIndex:
         allowed: npt.NDArray[np.bool_] | None = None,
         *,
         tie_query: npt.ArrayLike | None = None,
-    ) -> Hits:
+    ) -> NearestRows:
         """The ``k`` rows nearest to the query it was made for, which ``query`` must be; ties by row number.
 
         Equal distances are ordered as if all coordinates counted alike: that is what ``tie_query`` would say,
@@ -85,11 +85,11 @@ class ClickIndex:
             raise BadInput("The filter does not fit the index.")
         k = min(k, len(self) if allowed is None else int(allowed.sum()))
         if k < 1:
-            return Hits(np.empty(0, dtype=np.int64), np.empty(0))
+            return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         rows = self._candidates(k, allowed)
         distances = self._measure(rows)
         order = np.lexsort((self._base[rows], distances))[:k]
-        return Hits(rows[order], distances[order])
+        return NearestRows(rows[order], distances[order])
 
     def embedded(self, rows: Rows) -> Matrix:
         """(r, m) some ``rows`` (r,) where squared Euclidean distances are those of the present form."""

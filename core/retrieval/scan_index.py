@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance
-from semblance.core.retrieval.index import Hits, Index, Matrix, Rows, checked_query
+from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows, checked_query
 
 
 class ScanIndex:
@@ -49,7 +49,7 @@ class ScanIndex:
         allowed: npt.NDArray[np.bool_] | None = None,
         *,
         tie_query: npt.ArrayLike | None = None,
-    ) -> Hits:
+    ) -> NearestRows:
         """The ``k`` rows nearest to ``query`` (d,), fewer where fewer are allowed; see ``Index.search``.
 
         Raises:
@@ -61,7 +61,7 @@ class ScanIndex:
         rows: Rows = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
         k = min(k, len(rows))
         if k < 1:
-            return Hits(np.empty(0, dtype=np.int64), np.empty(0))
+            return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         distances = self._measure(rows, q)
         near = np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1])
         rows, distances = rows[near], distances[near]
@@ -69,7 +69,7 @@ class ScanIndex:
         if self._tie_break is not None and tie_query is not None:
             keys.insert(1, Index(self._tie_break[rows]).distances(tie_query, np.arange(len(rows))))
         order = np.lexsort(tuple(keys))[:k]
-        return Hits(rows[order], distances[order])
+        return NearestRows(rows[order], distances[order])
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
         """(r,) distances of ``query`` (d,) to some ``rows`` (r,), as :meth:`search` gives them.

@@ -52,13 +52,13 @@ def influences(
     ``candidates`` (c, m): the cases that may come to stand among the first ``k``, such as the nearest
     500 now; ``query`` (m,); ``beginning`` as for :func:`semblance.core.searches.relevance_feedback.learn`.
     """
-    said = [entry.judgement for entry in entries]
+    judgements = [entry.judgement for entry in entries]
     differences = candidates - query
-    now = _ranks(learn(said, coordinates, len(query), strength, beginning), differences)
+    now = _ranks(learn(judgements, coordinates, len(query), strength, beginning), differences)
     shown = np.flatnonzero(now < k)
     out = []
-    # Asked for one by one: a cancelled job shall not learn on.
-    without = LeaveOneOut(said, coordinates, len(query), strength, beginning).forms()
+    # One at a time, so that a cancelled job stops learning.
+    without = LeaveOneOut(judgements, coordinates, len(query), strength, beginning).forms()
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
         reporter.progress(place, len(entries), "Influence of each judgement")

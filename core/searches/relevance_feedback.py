@@ -75,14 +75,14 @@ def learn(
     part for what the triplets say; directions are trusted as far as they predict. It started from
     ``beginning``, which opens as :func:`opened` says.
     """
-    said = list({one.said: one for one in judgements}.values())
+    distinct = list({one.statement: one for one in judgements}.values())
     with one_thread():
-        given = gathered(said, coordinates)
+        given = gather_feedback(distinct, coordinates)
         judged = given.judged()
         if judged is None:
             return ClickForm.start(m, beginning)
-        form = replay(judged).blended(trust(len(said))).stretched(given.directions(m))
-        return form.begun(beginning, opened(len(said))).blended(strength)
+        form = replay(judged).blended(trust(len(distinct))).stretched(given.directions(m))
+        return form.begun(beginning, opened(len(distinct))).blended(strength)
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -100,8 +100,8 @@ def _blas() -> ThreadpoolController:
 
 
 @dataclass
-class _Asked:
-    """What was said of one query."""
+class _QueryJudgements:
+    """The judgements about one query."""
 
     query: str
     alike: list[str] = field(default_factory=list)
@@ -130,8 +130,8 @@ class _Points:
         return len(self.points) - 1
 
 
-class Gathered:
-    """Points, triplets with weights, and what was said of each query with both likes and dislikes."""
+class GatheredFeedback:
+    """Points, triplets with weights, and the judgements of each query with both likes and dislikes."""
 
     def __init__(self, points: _Points) -> None:
         self.points = points
@@ -161,9 +161,9 @@ class Gathered:
 
         What tells one apart may not tell others, so they count by the share such queries have in all.
         """
-        return stretched_along(self.told_apart(), self.judgements, m)
+        return stretched_along(self.separating_directions(), self.judgements, m)
 
-    def told_apart(self) -> list[tuple[int, Direction | None]]:
+    def separating_directions(self) -> list[tuple[int, Direction | None]]:
         """For each query with many judgements their number, and the direction that tells them apart."""
         return [
             (len(places) - 1, direction(np.stack([self.points.points[p] for p in places]), signs, believed))
@@ -177,31 +177,33 @@ def most_weight(triplets: int, judgements: int, agreed: float) -> float:
     return min(float(triplets), WEIGHT + WEIGHT_EACH * (1.0 + AGREED * agreed) * judgements)
 
 
-def stretched_along(told_apart: list[tuple[int, Direction | None]], judgements: int, m: int) -> Matrix:
-    """(v, m) directions as long as the form is stretched along them; see :meth:`Gathered.directions`."""
-    covered = sum(number for number, _ in told_apart) / max(1, judgements)
-    most = STRETCH * covered / max(1, len(told_apart))
-    found = [one.unit * np.sqrt(most * one.share) for _, one in told_apart if one is not None]
+def stretched_along(
+    separating_directions: list[tuple[int, Direction | None]], judgements: int, m: int
+) -> Matrix:
+    """(v, m) directions as long as the form is stretched along them; see :meth:`GatheredFeedback.directions`."""
+    covered = sum(number for number, _ in separating_directions) / max(1, judgements)
+    most = STRETCH * covered / max(1, len(separating_directions))
+    found = [one.unit * np.sqrt(most * one.share) for _, one in separating_directions if one is not None]
     return np.array(found).reshape(-1, m)
 
 
-def triplets_of(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
+def feedback_triplets(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
     """Points and triplets of the judgements whose cases are still there; ``None`` if there are none."""
-    return gathered(judgements, coordinates).judged()
+    return gather_feedback(judgements, coordinates).judged()
 
 
-def gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> Gathered:
-    points, asked = _Points(coordinates), dict[str, _Asked]()
-    out = Gathered(points)
+def gather_feedback(judgements: Iterable[Judgement], coordinates: Coordinates) -> GatheredFeedback:
+    points, asked = _Points(coordinates), dict[str, _QueryJudgements]()
+    out = GatheredFeedback(points)
     # Sorted, so that neither the order of clicks nor its rounding decides anything.
-    for one in sorted(judgements, key=lambda one: one.said):
+    for one in sorted(judgements, key=lambda one: one.statement):
         if one.kind == Kind.CLOSER:
             assert one.other is not None
             triple = points.places((one.asked, one.case, one.other))
             if len(triple) == 3:
                 out.add(np.array([triple], dtype=np.int64), np.ones(1), 1)
             continue
-        of_query = asked.setdefault(one.asked, _Asked(one.asked))
+        of_query = asked.setdefault(one.asked, _QueryJudgements(one.asked))
         (of_query.alike if one.kind == Kind.ALIKE else of_query.unlike).append(one.case)
         of_query.shown.update(dict.fromkeys(one.shown))
     for of_query in asked.values():
@@ -209,16 +211,16 @@ def gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> Gathe
     return out
 
 
-def _add_thumbs(asked: _Asked, out: Gathered) -> None:
+def _add_thumbs(asked: _QueryJudgements, out: GatheredFeedback) -> None:
     points = out.points
     query = points.place(asked.query)
     if query is None:
         return
     alike, unlike = points.places(asked.alike), points.places(asked.unlike)
-    said = len(alike) + len(unlike)
+    n_judgements = len(alike) + len(unlike)
     if not alike or not unlike:
         alone = _alone(asked, query, alike, unlike, points)
-        out.add(alone, np.ones(len(alone)), said)
+        out.add(alone, np.ones(len(alone)), n_judgements)
         return
     places = [query, *alike, *unlike]
     signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
@@ -227,7 +229,7 @@ def _add_thumbs(asked: _Asked, out: Gathered) -> None:
     # A case called both like and unlike stands twice; the later counts.
     belief[places] = believed
     triplets = _of_thumbs([query, *alike], unlike, points)
-    out.add(triplets, belief[triplets].prod(axis=1) ** 2, said)
+    out.add(triplets, belief[triplets].prod(axis=1) ** 2, n_judgements)
     out.signed.append((places, signs, believed**2))
 
 
@@ -248,10 +250,10 @@ def _of_thumbs(anchors: list[int], unlike: list[int], points: _Points) -> Rows:
     return np.concatenate(out)
 
 
-def _alone(asked: _Asked, query: int, alike: list[int], unlike: list[int], points: _Points) -> Rows:
+def _alone(asked: _QueryJudgements, query: int, alike: list[int], unlike: list[int], points: _Points) -> Rows:
     """Only likes, or only dislikes: each against the mean of the others that were shown."""
-    told = {*asked.alike, *asked.unlike, asked.query}
-    others = points.places(sorted(key for key in asked.shown if key not in told))
+    judged_keys = {*asked.alike, *asked.unlike, asked.query}
+    others = points.places(sorted(key for key in asked.shown if key not in judged_keys))
     if not others:
         return np.empty((0, 3), dtype=np.int64)
     mean = points.add(np.mean([points.points[place] for place in others], axis=0))

@@ -83,7 +83,9 @@ def click(library: Path, reporter: Logging) -> None:
         made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
-        refine_metric.judge(library, search, [refine_metric.thumb(search, names[1 + number], number % 3 > 0)])
+        refine_metric.judge(
+            library, search, [refine_metric.likeness_judgement(search, names[1 + number], number % 3 > 0)]
+        )
         reporter.tell(done=number + 1)
 
 

@@ -27,11 +27,11 @@ class Grouping:
         self.metric = metric
         self.tail = metric.linear_tail()
         self.head = metric.steps[: len(metric.steps) - len(self.tail)]
-        told = tuple(names) or metric.names_before_tail()
+        column_groups = tuple(names) or metric.names_before_tail()
         #: The groups, in the order of their first columns.
-        self.groups = tuple(dict.fromkeys(told))
+        self.groups = tuple(dict.fromkeys(column_groups))
         place = {name: number for number, name in enumerate(self.groups)}
-        self._codes = np.array([place[name] for name in told], dtype=np.intp)
+        self._codes = np.array([place[name] for name in column_groups], dtype=np.intp)
 
     @functools.cached_property
     def linear(self) -> Matrix:

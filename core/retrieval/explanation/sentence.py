@@ -70,33 +70,33 @@ def sentence(
     ``ranks`` as :func:`ranks_among` gives them: what is close and far is told by what is usual.
     Groups ``left_out`` of the ranking are not spoken of.
     """
-    told = [place for place, group in enumerate(groups) if group not in left_out]
-    if not told:
+    shown_groups = [place for place, group in enumerate(groups) if group not in left_out]
+    if not shown_groups:
         return ""
-    if all(amounts[place] == 0.0 for place in told):
+    if all(amounts[place] == 0.0 for place in shown_groups):
         return say("Nothing that is compared tells the two apart.")
-    near = sorted((place for place in told if ranks[place] <= CLOSE), key=lambda place: ranks[place])
-    far = sorted((place for place in told if ranks[place] >= FAR), key=lambda place: -ranks[place])
-    most = max(told, key=lambda place: amounts[place])
-    if len(told) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in told):
+    near = sorted((place for place in shown_groups if ranks[place] <= CLOSE), key=lambda place: ranks[place])
+    far = sorted((place for place in shown_groups if ranks[place] >= FAR), key=lambda place: -ranks[place])
+    most = max(shown_groups, key=lambda place: amounts[place])
+    if len(shown_groups) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in shown_groups):
         return say(
             "Close in {near} of {n} visual words, far in {far}; most apart in {most}.",
             near=len(near),
-            n=len(told),
+            n=len(shown_groups),
             far=len(far),
             most=spoken(groups[most]),
         )
     close = _together([groups[place] for place in near[:_MOST_CLOSE]])
-    if len(near) == len(told):
+    if len(near) == len(shown_groups):
         apart = spoken(groups[most])
         everything = say("Close in everything; most apart in {most}.", most=apart)
-        return everything if len(told) > 1 else say("Close in {close}.", close=close)
+        return everything if len(shown_groups) > 1 else say("Close in {close}.", close=close)
     if far:
         distant = _together([groups[place] for place in far[:_MOST_FAR]])
         both = say("Close in {close}, far in {distant}.", close=close, distant=distant)
         return both if close else say("Far in {distant}.", distant=distant)
     apart = spoken(
-        groups[max((place for place in told if place not in near), key=lambda place: amounts[place])]
+        groups[max((place for place in shown_groups if place not in near), key=lambda place: amounts[place])]
     )
     if close:
         return say("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)

@@ -99,7 +99,7 @@ class _Names:
         """(m,) -> ``Sharpness − Solidity``: the heaviest, the sign of the first taken as plus."""
         loads = self._grouping.pull_back(direction) * self._deviations
         if self._bands is not None:
-            return self._bands.told(np.square(loads))
+            return self._bands.description(np.square(loads))
         if self._features or len(loads) == len(self._grouping.groups):
             told = self._features or self._grouping.groups
             return self._signed(loads, told)
@@ -112,13 +112,13 @@ class _Names:
         return " + ".join(kept)
 
     @staticmethod
-    def _signed(loads: Matrix, told: Sequence[str]) -> str:
+    def _signed(loads: Matrix, names: Sequence[str]) -> str:
         order = np.argsort(-np.abs(loads), kind="stable")[:_TOLD].tolist()
         heaviest = float(loads[order[0]])
-        text = str(told[order[0]])
+        text = str(names[order[0]])
         for column in order[1:]:
             if abs(loads[column]) >= _LEAST * abs(heaviest) > 0.0:
-                text += f" {'+' if loads[column] * heaviest > 0 else '−'} {told[column]}"
+                text += f" {'+' if loads[column] * heaviest > 0 else '−'} {names[column]}"
         return text
 
 
@@ -143,7 +143,7 @@ class _Bands:
         down, right = (min(2, (place - 1) * 3 // GRID) for place in (row, column))
         return f"{cls._ROWS[down]} {cls._COLUMNS[right]}".replace("middle centre", "centre")
 
-    def told(self, weights: Matrix) -> str:
+    def description(self, weights: Matrix) -> str:
         """``10 px, 45°, upper left``: what stands out half over its even share; the width always."""
         words = []
         for place, (names, codes) in enumerate(self._kinds):

@@ -20,16 +20,16 @@ from semblance.core.retrieval.explanation.matching_places import PlacesOf, Seen,
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.explain_distance import Ground
-from semblance.core.workflows.searches.loaded_metric import Desk
-from semblance.core.workflows.searches.search_result import case_numbers
+from semblance.core.workflows.searches.explain_distance import ExplanationContext
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.search_result import case_features
 
 #: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ComparedImage:
     """One of the two: (h, w) grey or (h, w, 3) RGB uint8 around what was compared, or why there is none.
 
     ``rings``: (x, y, radius), in shares of the width (y of the height); the first of both sides belong
@@ -43,11 +43,11 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class ImageComparison:
     """Both images, and in words what the rings and outlines on them mean."""
 
-    query: Side
-    case: Side
+    query: ComparedImage
+    case: ComparedImage
     note: str
 
 
@@ -81,7 +81,7 @@ class _Taken:
         """A place in pixels of the image as shares of what is shown."""
         return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
 
-    def side(self, places: PlacesOf) -> Side:
+    def side(self, places: PlacesOf) -> ComparedImage:
         box = self.compared
         rings = tuple(
             (
@@ -91,17 +91,17 @@ class _Taken:
             for x, y, radius in places.rings
         )
         outline = tuple(self.placed(x, y) for x, y in places.outline)
-        return Side(self.pixels(), rings, outline)
+        return ComparedImage(self.pixels(), rings, outline)
 
 
-def _taken(desk: Desk, query: Query) -> _Taken | str:
+def _taken(loaded: LoadedMetric, query: Query) -> _Taken | str:
     """What the features of ``query`` were measured on, or why it cannot be shown."""
     region = query.region
     if query.image is not None:
         address = ImageAddress(query.image)
     else:
         assert query.case is not None
-        details = next(iter(desk.library.catalogue.details([desk.row_of(query.case)]).values()))
+        details = next(iter(loaded.library.catalogue.details([loaded.row_of(query.case)]).values()))
         if details.address is None:
             return say("a row of a table: no image")
         address, region = details.address, region or details.region
@@ -111,10 +111,12 @@ def _taken(desk: Desk, query: Query) -> _Taken | str:
         return error.message
 
 
-def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = SILENT) -> Agreement:
+def compare_images(
+    library: Path, search: Search, case: str, *, reporter: Reporter = SILENT
+) -> ImageComparison:
     """The images of ``search``'s query and of ``case``, with what the features say of places on them.
 
-    An image that cannot be shown is a :attr:`Side.problem`. Clicks, examples and concepts are passed over:
+    An image that cannot be shown is a :attr:`ComparedImage.problem`. Clicks, examples and concepts are passed over:
     what they change has no place on an image.
 
     Raises:
@@ -122,30 +124,32 @@ def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = 
         BadInput: no such case.
     """
     plain = replace(search, ledger="", like=(), unlike=(), concepts=())
-    ground = Ground.of(library, plain, reporter)
-    desk = ground.desk
-    taken = [_taken(desk, search.query), _taken(desk, Query(case))]
+    context = ExplanationContext.of(library, plain, reporter)
+    loaded = context.loaded
+    taken = [_taken(loaded, search.query), _taken(loaded, Query(case))]
     reporter.check_cancelled()
     if not all(isinstance(one, _Taken) for one in taken):
-        query, found = (Side(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken)
-        return Agreement(query, found, "")
-    feature_set = desk.feature_set
+        query, found = (
+            ComparedImage(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken
+        )
+        return ImageComparison(query, found, "")
+    feature_set = loaded.feature_set
     try:
         extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     except SemblanceError as error:
         # An encoder whose file is gone: the images are there all the same.
         query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
-        return Agreement(query, found, say("No places can be told. {message}", message=error.message))
-    numbers = [ground.numbers(), case_numbers(desk, case)]
+        return ImageComparison(query, found, say("No places can be told. {message}", message=error.message))
+    numbers = [context.numbers(), case_features(loaded, case)]
     seen = [
         Seen(one.image, one.region, row)
         for one, row in zip(taken, numbers, strict=True)
         if isinstance(one, _Taken)
     ]
-    places = places_of(extractor, ground.grouping, seen[0], seen[1], ground.sample_rows())
+    places = places_of(extractor, context.grouping, seen[0], seen[1], context.sample_rows())
     query, found = (
         one.side(where)
         for one, where in zip(taken, (places.query, places.case), strict=True)
         if isinstance(one, _Taken)
     )
-    return Agreement(query, found, places.note)
+    return ImageComparison(query, found, places.note)

@@ -1,4 +1,4 @@
-"""A library laid out for asking: its cases under one metric, kept in memory between searches."""
+"""What one loaded metric needs to answer queries: its library's cases, kept in memory between searches."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from semblance.core.workflows.metrics.never_seen import WhoIsWho
 from semblance.core.workflows.metrics.stored import stored_metric
 from semblance.core.workflows.searches.embedding_cache import (
     DRAWN_BYTES,
-    Prepared,
-    drawn_places,
-    keep_prepared,
-    load_prepared,
+    CachedEmbedding,
+    load_embedding,
+    sample_places,
+    save_embedding,
 )
-from semblance.core.workflows.searches.near_duplicates import Lookalikes
+from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
 from semblance.core.workflows.searches.neighbourhoods import Neighbourhoods
-from semblance.core.workflows.searches.transformed_cases import SteppedCases
+from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 KEPT = 8
 #: Beyond so many only while they are small together: a slider has six steps.
 KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
-#: All together beyond these, only the one in use keeps what is made again when it is asked for: enough for
-#: two metrics of 100,000 cases of 200 components, refined.
-ROOM_BYTES = 1 << 30
-#: Sets of feature groups left out that one desk keeps ready; more than one only while they are small.
-BLIND_KEPT = 4
-#: Ledgers that one desk keeps read.
+#: Where all together take more bytes, only the one in use keeps what can be made again. Two refined metrics
+#: of 100,000 cases with 200 components fit.
+MEMORY_BYTES = 1 << 30
+#: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
+WITHOUT_KEPT = 4
+#: Ledgers that one metric keeps in memory.
 LEDGERS_KEPT = 64
-#: Cases whose details one desk keeps in memory.
+#: Cases whose details one metric keeps in memory.
 DETAILS_KEPT = 20_000
 #: Cases, spread over the library, that are asked whether they have regions.
-LOOKED_INTO = 100
+REGION_SAMPLE = 100
 
 
-class Desk:
+class LoadedMetric:
     """Cases of a library that have the metric's features, in the metric's coordinates."""
 
     def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
@@ -68,29 +68,29 @@ class Desk:
         # Cases last: another program may add some, with numbers, in between.
         embedded = self._embedded_once(reporter)
         self._load_cases()
-        self._lay_out(embedded)
+        self._set_up(embedded)
         self.calibration = kept_calibration(record.scores)
-        self.lookalikes = Lookalikes(library, self.rows, self.findings)
-        self._whole: Desk | None = None
+        self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
+        self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read when they are first needed.
-        self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
-        self._blind: OrderedDict[frozenset[str], Desk] = OrderedDict()
-        #: What others worked out for these cases, by their own names: it goes when the desk goes.
+        self.stepped = TransformedCases(library, self.feature_set, self.metric, self.rows)
+        self._reduced: OrderedDict[frozenset[str], LoadedMetric] = OrderedDict()
+        #: What other modules computed for these cases, by names of their own; dropped with this metric.
         self.kept: dict[str, Any] = {}
 
     def close(self) -> None:
-        """Close the library, and let go of what was worked out: it and the desk refer to each other."""
-        self.slim()
+        """Close the library and drop all caches, which refer back to this metric."""
+        self.drop_caches()
         self.library.close()
 
-    def slim(self) -> None:
-        """Let go of what can be made again from the rest."""
-        for blind in self._blind.values():
-            blind.kept.clear()
-        self._blind.clear()
+    def drop_caches(self) -> None:
+        """Drop what can be made again from the rest."""
+        for reduced in self._reduced.values():
+            reduced.kept.clear()
+        self._reduced.clear()
         self.kept.clear()
         self.stepped.forget()
 
@@ -100,7 +100,11 @@ class Desk:
         arrays = (self.embedding, self.ties, self.drawn)
         own = sum(array.nbytes for array in arrays if array is not None) + self.stepped.nbytes
         own += sum(getattr(one, "nbytes", 0) for one in self.kept.values())
-        return own if self._whole is not None else own + sum(blind.nbytes for blind in self._blind.values())
+        return (
+            own
+            if self._whole is not None
+            else own + sum(reduced.nbytes for reduced in self._reduced.values())
+        )
 
     def _load_cases(self) -> None:
         cases = self.library.catalogue.all_cases()
@@ -110,25 +114,27 @@ class Desk:
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
 
-    def _embedded_once(self, reporter: Reporter) -> Prepared:
+    def _embedded_once(self, reporter: Reporter) -> CachedEmbedding:
         """Read the features block by block, or what an earlier run left in the folder of derived data."""
         chunks = self.library.features.chunk_rows(self.feature_set)
         stamp = hashlib.blake2b(digest_size=12)
         for number in sorted(chunks):
             stamp.update(chunks[number].tobytes())
         kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
-        loaded = load_prepared(kept)
-        if loaded is None:
-            loaded = self._embedded(np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter)
+        embedding = load_embedding(kept)
+        if embedding is None:
+            embedding = self._embedded(
+                np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter
+            )
             if self.library.writable:
-                keep_prepared(kept, loaded)
-        return loaded
+                save_embedding(kept, embedding)
+        return embedding
 
-    def _lay_out(self, embedded: Prepared) -> None:
+    def _set_up(self, embedded: CachedEmbedding) -> None:
         rows, embedding, ties, drawn = embedded
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
-        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.drawn_places`;
+        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
         #: ``None`` where they have to be read.
         self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
         self.ties = ties if ties.shape[1] else None
@@ -146,9 +152,9 @@ class Desk:
         self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
         self._key_of_content = keys
 
-    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> Prepared:
+    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> CachedEmbedding:
         known = np.sort(known[known >= 0]).astype(np.int64)
-        wanted = known[drawn_places(len(known))]
+        wanted = known[sample_places(len(known))]
         drawn: dict[int, npt.NDArray[np.generic]] = {}
         ids, parts, ties = [], [], []
         for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
@@ -174,7 +180,7 @@ class Desk:
         order = np.argsort(rows)
         # Only what was drawn from these very cases; another program may have added some meanwhile.
         whole = np.array_equal(rows[order], known) and all(int(row) in drawn for row in wanted)
-        return Prepared(
+        return CachedEmbedding(
             rows[order],
             np.concatenate(parts)[order],
             np.concatenate(ties)[order],
@@ -204,7 +210,7 @@ class Desk:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self._facts[row][2], -1)
 
-    def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> Desk:
+    def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
 
         Raises:
@@ -213,24 +219,24 @@ class Desk:
         wanted = frozenset(groups)
         if not wanted:
             return self
-        blind = self._blind.pop(wanted, None)
-        if blind is None:
-            blind = copy.copy(self)
-            blind.metric = without_groups(self.metric, wanted)
-            blind.stepped = self.stepped.without(blind.metric, wanted)
-            rows = blind.stepped.rows(reporter)
-            distance = blind.metric.distance
-            blind.embedding = distance.embed(rows) if distance.embeds else rows
-            blind.ties = rows if distance.ties else None
-            blind.index = index_for(distance, blind.embedding, blind.ties)
-            blind._whole, blind._near, blind.kept = self, None, {}
-            blind.lookalikes = Lookalikes(blind.library, blind.rows, blind.findings)
-        self._blind[wanted] = blind
-        while len(self._blind) > BLIND_KEPT or (
-            len(self._blind) > 1 and sum(one.nbytes for one in self._blind.values()) > SMALL_BYTES
+        reduced = self._reduced.pop(wanted, None)
+        if reduced is None:
+            reduced = copy.copy(self)
+            reduced.metric = without_groups(self.metric, wanted)
+            reduced.stepped = self.stepped.without(reduced.metric, wanted)
+            rows = reduced.stepped.rows(reporter)
+            distance = reduced.metric.distance
+            reduced.embedding = distance.embed(rows) if distance.embeds else rows
+            reduced.ties = rows if distance.ties else None
+            reduced.index = index_for(distance, reduced.embedding, reduced.ties)
+            reduced._whole, reduced._near, reduced.kept = self, None, {}
+            reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
+        self._reduced[wanted] = reduced
+        while len(self._reduced) > WITHOUT_KEPT or (
+            len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
-            self._blind.popitem(last=False)[1].kept.clear()
-        return blind
+            self._reduced.popitem(last=False)[1].kept.clear()
+        return reduced
 
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
         """Row id -> the case in full; read once, as long as the library stays the same."""
@@ -263,7 +269,7 @@ class Desk:
         return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
 
     @cached_property
-    def who_is_who(self) -> WhoIsWho:
+    def identities(self) -> WhoIsWho:
         """Which cases are of one patient or show one image."""
         return WhoIsWho(self.library)
 
@@ -286,32 +292,33 @@ class Desk:
     @cached_property
     def with_regions(self) -> bool:
         """Whether the cases are regions of images, as far as some spread over the library tell."""
-        some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
+        some = self.rows[:: max(1, len(self.rows) // REGION_SAMPLE)].tolist()
         details = self.library.catalogue.details(some)
         there = [case for case in details.values() if case.address is not None]
         return 2 * sum(case.region is not None for case in there) > len(there)
 
 
-_desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
+_open_metrics: OrderedDict[tuple[Path, str], tuple[Any, LoadedMetric]] = OrderedDict()
 
 
-def _make_room() -> None:
-    """Let go of what was asked longest ago: first what is made again from the rest, then all of a desk."""
-    desks = [desk for _, desk in _desks.values()]
-    for older in desks[:-1]:
-        if sum(desk.nbytes for desk in desks) <= ROOM_BYTES:
+def _free_memory() -> None:
+    """Free memory, the least recently used metric first: its caches, then the whole metric."""
+    loaded_metrics = [loaded for _, loaded in _open_metrics.values()]
+    for older in loaded_metrics[:-1]:
+        if sum(loaded.nbytes for loaded in loaded_metrics) <= MEMORY_BYTES:
             break
-        older.slim()
-    while len(_desks) > KEPT or (
-        len(_desks) > KEPT_LARGE and sum(desk.nbytes for _, desk in _desks.values()) > SMALL_BYTES
+        older.drop_caches()
+    while len(_open_metrics) > KEPT or (
+        len(_open_metrics) > KEPT_LARGE
+        and sum(loaded.nbytes for _, loaded in _open_metrics.values()) > SMALL_BYTES
     ):
-        _desks.popitem(last=False)[1][1].close()
+        _open_metrics.popitem(last=False)[1][1].close()
 
 
-def desk_for(
+def open_metric(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
-) -> Desk:
-    """The desk of ``metric``, laid out anew when the library changed since the last call.
+) -> LoadedMetric:
+    """The loaded ``metric``, read anew when the library changed since the last call.
 
     ``without``: groups of features that count for nothing.
 
@@ -319,55 +326,55 @@ def desk_for(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, or no case has the metric's features.
     """
-    return _whole_desk(library, metric, reporter).without(without, reporter)
+    return _open_whole_metric(library, metric, reporter).without(without, reporter)
 
 
-def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
+def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> LoadedMetric:
     key = (library.absolute(), metric)
-    known = _desks.pop(key, None)
+    known = _open_metrics.pop(key, None)
     if known is not None:
         if known[0] == known[1].library.catalogue.stamp():
-            _desks[key] = known
-            # What it keeps grows as it is asked.
-            _make_room()
+            _open_metrics[key] = known
+            # Its caches grow with every search.
+            _free_memory()
             return known[1]
         # Another library may lie there by now.
         known[1].close()
     opened = open_library(library)
     try:
         stamp = opened.catalogue.stamp()
-        desk = Desk(opened, opened.metric(metric), reporter)
+        loaded = LoadedMetric(opened, opened.metric(metric), reporter)
     except BaseException:
         opened.close()
         raise
-    _desks[key] = (stamp, desk)
-    _make_room()
-    return desk
+    _open_metrics[key] = (stamp, loaded)
+    _free_memory()
+    return loaded
 
 
 @contextlib.contextmanager
-def own_write(library: Path) -> Iterator[None]:
-    """What is written inside changes no case and no feature: desks that were up to date stay so."""
+def without_reload(library: Path) -> Iterator[None]:
+    """A write inside changes no case and no feature: metrics that were up to date are not read anew."""
     here = library.absolute()
     current = [
         key
-        for key, (stamp, desk) in _desks.items()
-        if key[0] == here and stamp == desk.library.catalogue.stamp()
+        for key, (stamp, loaded) in _open_metrics.items()
+        if key[0] == here and stamp == loaded.library.catalogue.stamp()
     ]
     yield
     for key in current:
-        desk = _desks[key][1]
-        _desks[key] = (desk.library.catalogue.stamp(), desk)
+        loaded = _open_metrics[key][1]
+        _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
 
 
-def close_desks(library: Path | None = None) -> None:
+def close_loaded_metrics(library: Path | None = None) -> None:
     """Close every library kept open here, or the one at ``library`` only."""
     here = None if library is None else library.absolute()
-    for key in [key for key in _desks if here in (None, key[0])]:
-        _desks.pop(key)[1].close()
+    for key in [key for key in _open_metrics if here in (None, key[0])]:
+        _open_metrics.pop(key)[1].close()
 
 
-def slim_desks() -> None:
-    """Let go of everything that is made again from the desks; they stay."""
-    for _, desk in _desks.values():
-        desk.slim()
+def trim_loaded_metrics() -> None:
+    """Drop the caches of all loaded metrics; the metrics stay."""
+    for _, loaded in _open_metrics.values():
+        loaded.drop_caches()

@@ -11,15 +11,20 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.loaded_metric import desk_for
-from semblance.core.workflows.searches.refinement_session import Bench, bench_for
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
 from semblance.core.workflows.searches.reliability import REFINED
-from semblance.core.workflows.searches.search_result import SearchResult, asked_of, ranked_result, search
-from semblance.core.workflows.searches.shift_query import moved
+from semblance.core.workflows.searches.search_result import (
+    SearchResult,
+    embed_query,
+    nearest_cases,
+    ranked_result,
+)
+from semblance.core.workflows.searches.shift_query import shift_query
 
 
 @dataclass(frozen=True)
-class Asked:
+class RankedSearch:
     """The ranking of a search, its ledger, and what in it disagrees.
 
     ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
@@ -38,31 +43,33 @@ class Asked:
     left_out: tuple[str, ...] = ()
 
 
-def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
+def rank_cases(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
     Without judgements in force, examples and concepts this is
-    :func:`semblance.core.workflows.searches.search_result.search`.
+    :func:`semblance.core.workflows.searches.search_result.nearest_cases`.
 
     Raises:
         BadArguments: no such metric, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
-    desk = desk_for(library, search.metric, reporter, without=search.without)
-    told = desk.ledger(search.ledger).told if search.ledger else ()
-    judged = search.strength > 0.0 and any(entry.undone is None for entry in told)
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    entries = loaded.ledger(search.ledger).entries_without_shown if search.ledger else ()
+    judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
     if not judged and not search.moved:
-        return Asked(search, plain(library, search, k, reporter), entries=told)
+        return RankedSearch(search, rank_by_metric(library, search, k, reporter), entries=entries)
     try:
-        bench = bench_for(library, search.metric, reporter, without=search.without)
+        session = open_refinement(library, search.metric, reporter, without=search.without)
     except BadInput as refused:
-        return Asked(search, plain(library, search, k, reporter), entries=told, refused=refused)
-    return asked_of_bench(bench, search, k)
+        return RankedSearch(
+            search, rank_by_metric(library, search, k, reporter), entries=entries, refused=refused
+        )
+    return rank_refined(session, search, k)
 
 
-def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> SearchResult:
+def rank_by_metric(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> SearchResult:
     """The ranking of ``asked`` by its metric alone."""
-    return search(
+    return nearest_cases(
         library,
         asked.metric,
         asked.query,
@@ -76,21 +83,21 @@ def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> 
     )
 
 
-def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
+def rank_refined(session: RefinementSession, search: Search, k: int) -> RankedSearch:
     """The ranking of ``search`` by what its judgements taught.
 
     Raises:
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
-    desk, ledger = bench.desk, bench.desk.ledger(search.ledger)
+    loaded, ledger = session.loaded, session.loaded.ledger(search.ledger)
     entries = ledger.in_force
-    from_ = moved(bench, search)
-    index = bench.index_for(from_.vector)
-    index.form = bench.form(entries, search.strength).opened(from_.open)
-    as_it_was = asked_of(desk, search.query)
-    asked = bench.rank_query(from_.vector, as_it_was)
+    from_ = shift_query(session, search)
+    index = session.index_for(from_.vector)
+    index.form = session.form(entries, search.strength).opened(from_.open)
+    as_it_was = embed_query(loaded, search.query)
+    asked = session.rank_query(from_.vector, as_it_was)
     result = ranked_result(
-        desk,
+        loaded,
         search.metric,
         search.query,
         asked,
@@ -100,7 +107,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         fold_duplicates=search.fold_duplicates,
         allowed=from_.allowed,
         diverse=search.diverse,
-        nearest=bench.nearest_under(index.form),
+        nearest=session.nearest_under(index.form),
         unusual=search.unusual,
         changed=REFINED,
         features_seconds=0.0,
@@ -108,14 +115,14 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     if search.unlike or any(amount for _, amount in search.concepts):
         # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
         result = replace(result, no_good_match=False, usual_distance=None)
-    places = [desk.place_of(line.row) for line in result.ranked]
-    return Asked(
+    places = [loaded.place_of(line.row) for line in result.ranked]
+    return RankedSearch(
         search,
         result,
         # Ranks made various cannot be compared with those by distance alone.
-        () if search.diverse else bench.shifts(as_it_was, [place for place in places if place is not None]),
-        ledger.told,
-        tuple(contradictions(entries, bench.patient_of)),
+        () if search.diverse else session.shifts(as_it_was, [place for place in places if place is not None]),
+        ledger.entries_without_shown,
+        tuple(contradictions(entries, session.patient_of)),
         trust(len(entries)),
         left_out=from_.left_out,
     )

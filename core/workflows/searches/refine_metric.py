@@ -29,10 +29,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from semblance.core.workflows.searches.loaded_metric import desk_for, own_write
-from semblance.core.workflows.searches.rank_cases import Asked, ask
-from semblance.core.workflows.searches.refinement_session import HeldOutScore, bench_for
-from semblance.core.workflows.searches.shift_query import moved
+from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
+from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
+from semblance.core.workflows.searches.shift_query import shift_query
 
 #: Cases among which influence is looked for.
 NEAREST = 500
@@ -49,7 +49,7 @@ def judge(
     author: str = "",
     instead: Sequence[int] = (),
     reporter: Reporter = SILENT,
-) -> Asked:
+) -> RankedSearch:
     """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
 
     ``instead``: ids of earlier judgements they take the place of, which are taken back.
@@ -59,23 +59,23 @@ def judge(
         BadInput: a case that the library does not have, or a metric that clicks cannot refine.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(library, search.metric, reporter, without=search.without)
+    session = open_refinement(library, search.metric, reporter, without=search.without)
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
-                bench.desk.row_of(case)
+                session.loaded.row_of(case)
     # One moment for all of them tells that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with _written(library, search, reporter) as ledger:
         ledger.undo(instead)
         ledger.add(made)
-    return ask(library, search, k=k, reporter=reporter)
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
 def undo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
-) -> Asked:
+) -> RankedSearch:
     """Take back these judgements, or without ids the newest in force and those made together with it.
 
     Raises:
@@ -83,12 +83,12 @@ def undo(
     """
     with _written(library, search, reporter) as ledger:
         ledger.undo(ids) if ids else ledger.undo_last()
-    return ask(library, search, k=k, reporter=reporter)
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
 def redo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
-) -> Asked:
+) -> RankedSearch:
     """Put these judgements in force again, or without ids those undone last.
 
     Raises:
@@ -96,21 +96,21 @@ def redo(
     """
     with _written(library, search, reporter) as ledger:
         ledger.redo(ids) if ids else ledger.redo_last()
-    return ask(library, search, k=k, reporter=reporter)
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
+def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
     """Take back everything; each can be put in force again."""
     with _written(library, search, reporter) as ledger:
         ledger.undo([entry.id for entry in ledger.in_force])
-    return ask(library, search, k=k, reporter=reporter)
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
 @contextlib.contextmanager
 def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
     """The ledger of the search; what is written to it inside lays nothing of the library out anew."""
-    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
-    with own_write(library):
+    ledger = open_metric(library, search.metric, reporter).ledger(search.ledger)
+    with without_reload(library):
         yield ledger
 
 
@@ -121,7 +121,7 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
         BadArguments: no such metric.
         BadInput: not a library, or no case has the metric's features.
     """
-    embeds = desk_for(library, metric, reporter).metric.distance.embeds
+    embeds = open_metric(library, metric, reporter).metric.distance.embeds
     return None if embeds else no_coordinates()
 
 
@@ -133,24 +133,24 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     Raises:
         Cancelled: asked for by the reporter.
     """
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    from_ = moved(bench, search)
-    index = bench.index_for(from_.vector)
-    entries = bench.desk.ledger(search.ledger).in_force
-    index.form = bench.form(entries, search.strength).opened(from_.open)
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    from_ = shift_query(session, search)
+    index = session.index_for(from_.vector)
+    entries = session.loaded.ledger(search.ledger).in_force
+    index.form = session.form(entries, search.strength).opened(from_.open)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(
         entries,
-        bench.vector_of(entries),
-        bench.coordinates[near],
+        session.vector_of(entries),
+        session.coordinates[near],
         vector,
         k=k,
         strength=search.strength,
-        beginning=bench.space.beginning,
+        beginning=session.space.beginning,
         reporter=reporter,
     )
-    rows = bench.desk.rows[near]
+    rows = session.loaded.rows[near]
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
@@ -159,16 +159,16 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
 
     ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
     """
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    entries = bench.desk.ledger(search.ledger).in_force
-    return bench.held_out_accuracy(entries, search.strength, SCORED)
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
+    return session.held_out_accuracy(entries, search.strength, SCORED)
 
 
 def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    entries = bench.desk.ledger(search.ledger).in_force
-    return bench.held_out_score(entries, search.strength, SCORED)
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
+    return session.held_out_score(entries, search.strength, SCORED)
 
 
 def save_refined(
@@ -190,8 +190,8 @@ def save_refined(
         BadInput: no judgement is in force, or the name is that of the metric it came from.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    entries = bench.desk.ledger(search.ledger).in_force
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
     name = checked_name(name, say("A metric"))
@@ -202,28 +202,28 @@ def save_refined(
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
     metric = clicked_metric(
-        bench.desk.metric,
-        bench.space,
-        bench.form(entries, search.strength),
+        session.loaded.metric,
+        session.space,
+        session.form(entries, search.strength),
         name=name,
         judgements=len(entries),
-        triplets=bench.n_triplets(entries),
+        triplets=session.n_triplets(entries),
         authors=authors,
         strength=search.strength,
     )
-    opened, record = bench.desk.library, bench.desk.record
+    opened, record = session.loaded.library, session.loaded.record
     file = opened.new_metric_file()
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
     card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
     if seen := elsewhere(record.card):
         card[ELSEWHERE] = list(seen)
-    training = np.union1d(record.training, bench.judged_rows(entries))
+    training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
     return card
 
 
-def thumb(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
+def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
     """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
 
     Raises:
@@ -233,7 +233,7 @@ def thumb(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> 
     return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 
-def closer(search: Search, case: str, other: str) -> Judgement:
+def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
     """``case`` is closer to the query of the search than ``other`` is.
 
     Raises:
@@ -250,7 +250,7 @@ def _json(region: Region | None) -> dict[str, Any] | None:
     return None if region is None else region.to_json()
 
 
-def asked_key(search: Search) -> str:
+def judged_query_key(search: Search) -> str:
     """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
     query = search.query
     return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

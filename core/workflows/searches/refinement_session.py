@@ -1,4 +1,4 @@
-"""A library laid out for refining: the click coordinates of its cases, beside the desk they come from."""
+"""A library laid out for refining: the click coordinates of its cases, beside the loaded they come from."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from semblance.core.metrics.online.click_form import ClickForm
 from semblance.core.metrics.online.click_space import ClickSpace
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
-from semblance.core.searches.relevance_feedback import Coordinates, learn, triplets_of
+from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.never_seen import elsewhere
-from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
-from semblance.core.workflows.searches.search_result import numbers_of
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.search_result import query_features
 
-#: The name a desk keeps its bench under.
-_BENCH = "bench"
+#: The name a loaded keeps its session under.
+_SESSION = "session"
 
 
-class Bench:
-    """The cases of a desk in the coordinates clicks are learnt in."""
+class RefinementSession:
+    """The cases of a loaded in the coordinates clicks are learnt in."""
 
-    def __init__(self, desk: Desk, reporter: Reporter = SILENT) -> None:
+    def __init__(self, loaded: LoadedMetric, reporter: Reporter = SILENT) -> None:
         """Raises BadInput for a metric that clicks cannot refine."""
-        self.desk = desk
-        rows = desk.stepped.rows(reporter)
+        self.loaded = loaded
+        rows = loaded.stepped.rows(reporter)
         #: (n,) cases the metric was trained on; all where it does not tell.
-        self.trained = np.isin(desk.rows, desk.record.training)
+        self.trained = np.isin(loaded.rows, loaded.record.training)
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
         # How the held-out cases lie may not be told either: what is learnt is scored on them.
-        self.space = ClickSpace.of(desk.metric.distance, rows[self.trained])
+        self.space = ClickSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
         #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
         self.examples: dict[Query, Matrix] = {}
@@ -56,7 +56,7 @@ class Bench:
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
         #: What was asked last, and the rank of every case under the metric as it was.
-        self._before: tuple[RankQuery, Rows] | None = None
+        self._before: tuple[EmbeddedQuery, Rows] | None = None
         self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
 
     @property
@@ -70,16 +70,16 @@ class Bench:
     def place_of(self, case: str) -> int | None:
         """Where a case stands; ``None`` for one that is gone or has no features."""
         try:
-            return self.desk.place_of(self.desk.row_of(case))
+            return self.loaded.place_of(self.loaded.row_of(case))
         except BadInput:
             return None
 
     def case_at(self, place: int) -> str:
-        return str(self.desk.case_ids[int(self.desk.rows[place])])
+        return str(self.loaded.case_ids[int(self.loaded.rows[place])])
 
     def patient_of(self, case: str) -> str | None:
         place = self.place_of(case)
-        patient = None if place is None else self.desk.patients[place]
+        patient = None if place is None else self.loaded.patients[place]
         return str(patient) if patient else None
 
     # Vectors
@@ -91,10 +91,10 @@ class Bench:
             BadInput: no such case, no features for it, or an image that cannot be read.
         """
         if query.case is not None and query.region is None:
-            place = self.desk.place_of(self.desk.row_of(query.case))
+            place = self.loaded.place_of(self.loaded.row_of(query.case))
             if place is not None:
                 return self._row(place)
-        rows = self.desk.metric.transform(numbers_of(self.desk, query)[np.newaxis, :])
+        rows = self.loaded.metric.transform(query_features(self.loaded, query)[np.newaxis, :])
         vector: Matrix = self.space.coordinates(rows)[0]
         return vector
 
@@ -120,7 +120,7 @@ class Bench:
         """The query of an earlier click that is no whole case; it may be gone by now."""
         region = None if judgement.region is None else Region.from_json(dict(judgement.region))
         try:
-            self.desk.row_of(judgement.query)
+            self.loaded.row_of(judgement.query)
             query = Query(case=judgement.query, region=region)
         except BadInput:
             query = Query(image=Path(judgement.query), region=region)
@@ -137,21 +137,21 @@ class Bench:
         known = self._learnt
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
-            said = (entry.judgement for entry in entries)
-            full = learn(said, self.vector_of(entries), m, beginning=self.space.beginning)
+            judgements = (entry.judgement for entry in entries)
+            full = learn(judgements, self.vector_of(entries), m, beginning=self.space.beginning)
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 
     def n_triplets(self, entries: Sequence[Entry]) -> int:
-        judged = triplets_of((entry.judgement for entry in entries), self.vector_of(entries))
+        judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 
     def judged_rows(self, entries: Sequence[Entry]) -> Rows:
         """Ids of the cases that were judged or asked about."""
-        said = [entry.judgement for entry in entries]
-        cases = {case for one in said for case in (one.query, one.case, one.other) if case is not None}
+        judgements = [entry.judgement for entry in entries]
+        cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
-        rows: Rows = self.desk.rows[places]
+        rows: Rows = self.loaded.rows[places]
         return rows
 
     # Ranking
@@ -164,8 +164,8 @@ class Bench:
             self._index.set_query(vector)
         return self._index
 
-    def rank_query(self, vector: Matrix, asked: RankQuery) -> RankQuery:
-        """``asked`` of the desk, at ``vector`` (m,) of the click coordinates."""
+    def rank_query(self, vector: Matrix, asked: EmbeddedQuery) -> EmbeddedQuery:
+        """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
     def nearest_under(self, form: ClickForm) -> Matrix:
@@ -174,36 +174,36 @@ class Bench:
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
         the distance comes out too large, so fewer queries are said to have no good match, never more.
         """
-        near = self.desk.neighbourhoods
+        near = self.loaded.neighbourhoods
         rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
         measured = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
         nearest: Matrix = measured.min(axis=1, initial=np.inf)
         return nearest
 
-    def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
+    def shifts(self, asked: EmbeddedQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.
 
-        ``asked`` as the desk asks it. Ranks are counted among all cases but the query's own patient's.
+        ``asked`` as the loaded asks it. Ranks are counted among all cases but the query's own patient's.
         """
         if self._before is None or not _same_question(self._before[0], asked):
             self._before = (asked, self._ranks(asked))
         before = self._before[1][list(places)].tolist()
         return tuple(was - now for now, was in enumerate(before))
 
-    def _ranks(self, asked: RankQuery) -> Rows:
+    def _ranks(self, asked: EmbeddedQuery) -> Rows:
         """(n,) the rank of every case under the metric as it was, from 0; equal ones as its index has."""
-        desk = self.desk
-        rows = np.arange(len(desk.rows))
-        keys = [rows, desk.index.distances(asked.embedded, rows)]
-        if desk.ties is not None and asked.tie_break is not None:
-            apart = desk.ties - asked.tie_break
+        loaded = self.loaded
+        rows = np.arange(len(loaded.rows))
+        keys = [rows, loaded.index.distances(asked.embedded, rows)]
+        if loaded.ties is not None and asked.tie_break is not None:
+            apart = loaded.ties - asked.tie_break
             keys.insert(1, np.einsum("ij,ij->i", apart, apart))
         order = np.lexsort(keys)
         others = np.ones(len(rows), dtype=np.bool_)
         if asked.row is not None:
             others[asked.row] = False
         if asked.patient:
-            others &= desk.patients != asked.patient
+            others &= loaded.patients != asked.patient
         ranks = np.empty(len(rows), dtype=np.int64)
         ranks[order] = np.cumsum(others[order]) - others[order]
         return ranks
@@ -234,31 +234,31 @@ class Bench:
     def embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
         """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
         if not entries or not strength > 0.0:
-            plain: Matrix = self.desk.embedding[places]
+            plain: Matrix = self.loaded.embedding[places]
             return plain
         return self.form(entries, strength).embed(self.coordinates[places])
 
     def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
-        desk = self.desk
-        seen = np.concatenate([desk.record.training, self.judged_rows(entries)])
-        fresh = np.isin(desk.rows, desk.who_is_who.fresh(seen, elsewhere(desk.record.card)))
-        fresh &= np.array([bool(finding) for finding in desk.findings])
+        loaded = self.loaded
+        seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
+        fresh = np.isin(loaded.rows, loaded.identities.fresh(seen, elsewhere(loaded.record.card)))
+        fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
             places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
         if len(places) < 2:
             return None
-        findings = np.unique([str(desk.findings[place]) for place in places], return_inverse=True)[1]
-        known = patients_known(desk.patients[np.isin(desk.rows, seen)]) and patients_known(
-            desk.patients[places]
+        findings = np.unique([str(loaded.findings[place]) for place in places], return_inverse=True)[1]
+        known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
+            loaded.patients[places]
         )
-        known = known and not elsewhere(desk.record.card)
-        own = desk.who_is_who.codes(desk.rows[places])
+        known = known and not elsewhere(loaded.record.card)
+        own = loaded.identities.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
 
 
-def _same_question(one: RankQuery, other: RankQuery) -> bool:
+def _same_question(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
     return one.row == other.row and np.array_equal(one.embedded, other.embedded)
 
 
@@ -293,10 +293,10 @@ class _HeldOut:
         return per_query
 
 
-def bench_for(
+def open_refinement(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
-) -> Bench:
-    """The bench of ``metric``, laid out anew when the library changed otherwise than by clicks.
+) -> RefinementSession:
+    """The session of ``metric``, laid out anew when the library changed otherwise than by clicks.
 
     ``without``: groups of features that count for nothing.
 
@@ -304,8 +304,8 @@ def bench_for(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
-    desk = desk_for(library, metric, reporter, without=without)
-    bench = desk.kept.get(_BENCH)
-    if not isinstance(bench, Bench):
-        bench = desk.kept[_BENCH] = Bench(desk, reporter)
-    return bench
+    loaded = open_metric(library, metric, reporter, without=without)
+    session = loaded.kept.get(_SESSION)
+    if not isinstance(session, RefinementSession):
+        session = loaded.kept[_SESSION] = RefinementSession(loaded, reporter)
+    return session

@@ -13,8 +13,8 @@ from semblance.core.language import say
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
-    from semblance.core.retrieval.ranking import Query as RankQuery
-    from semblance.core.workflows.searches.loaded_metric import Desk
+    from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+    from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
 NOT_CALIBRATED = say(
@@ -75,27 +75,27 @@ class Vote:
 
 
 def vote_of(
-    desk: Desk,
-    asked: RankQuery,
+    loaded: LoadedMetric,
+    asked: EmbeddedQuery,
     voters: Sequence[int],
     *,
     changed: str = "",
-    as_calibrated: bool = True,
+    is_as_calibrated: bool = True,
     otherwise: str = "",
 ) -> Vote:
     """The vote of the cases at the places ``voters``, nearest first.
 
-    ``changed``: why the ranking is not by the metric as it was scored, empty where it is. ``as_calibrated``:
+    ``changed``: why the ranking is not by the metric as it was scored, empty where it is. ``is_as_calibrated``:
     the voters are those that the calibration, which hides the query's patient and folds copies, would have
     asked. ``otherwise``: why what is asked is of another kind than what it was calibrated on, empty where it
     is not.
     """
-    findings = tuple(desk.findings[place] for place in voters[:VOTERS])
+    findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    vote = Vote(findings, counts, top, trained=trained_on(desk, asked))
-    scores, calibration = desk.record.scores, desk.calibration
+    vote = Vote(findings, counts, top, trained=trained_on(loaded, asked))
+    scores, calibration = loaded.record.scores, loaded.calibration
     reason = ""
     if changed:
         reason = changed
@@ -107,11 +107,11 @@ def vote_of(
             reason = SCORE_AGAIN
     elif otherwise:
         reason = otherwise
-    elif not as_calibrated:
+    elif not is_as_calibrated:
         reason = OWN_PATIENT
     if reason or calibration is None:
         return replace(vote, why_not=reason)
-    estimate = calibration.estimate(_mapped(desk, given))
+    estimate = calibration.estimate(_mapped(loaded, given))
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
     return replace(
@@ -133,16 +133,16 @@ def _caution(calibration: Calibration) -> str:
     return say("calibrated poorly: error {error:.2f}, {chance:.2f} by chance", error=error, chance=chance)
 
 
-def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:
+def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     """Votes for the findings as the metric was scored on, in order of nearness where equal."""
-    text = desk.record.card.get("findings_map") or ""
+    text = loaded.record.card.get("findings_map") or ""
     renamed = parse_findings_map(text) if text else {}
     named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
     return dict(Counter(named))
 
 
-def trained_on(desk: Desk, asked: RankQuery) -> bool:
+def trained_on(loaded: LoadedMetric, asked: EmbeddedQuery) -> bool:
     """Whether the metric was trained on the query or a case of its patient."""
-    if asked.row is not None and int(desk.rows[asked.row]) in desk.trained_rows:
+    if asked.row is not None and int(loaded.rows[asked.row]) in loaded.trained_rows:
         return True
-    return bool(asked.patient) and asked.patient in desk.trained_patients
+    return bool(asked.patient) and asked.patient in loaded.trained_patients

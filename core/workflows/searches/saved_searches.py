@@ -1,4 +1,4 @@
-"""Keep searches and open them again: as they were seen, with what is gone or different told in words."""
+"""Keep searches and open them again: as they were seen, with what is gone or different notes in words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.opening import LAST, load_state
-from semblance.core.workflows.searches.loaded_metric import own_write
-from semblance.core.workflows.searches.rank_cases import Asked, ask
+from semblance.core.workflows.searches.loaded_metric import without_reload
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 if TYPE_CHECKING:
@@ -44,21 +44,23 @@ class SavedSearch:
 
 
 @dataclass(frozen=True)
-class Reopened:
+class ReopenedSearch:
     """A kept search as far as it can be shown. ``asked`` has the ranking that was seen then, where one was
-    kept; ``told``: what is gone, and by what the ranking would differ now, in words; ``fresh`` whether asking
-    now gives the same; ``whole`` whether its metric and query are there."""
+    kept; ``notes``: what is gone, and by what the ranking would differ now, in words; ``is_current`` whether asking
+    now gives the same; ``is_complete`` whether its metric and query are there."""
 
     name: str
     search: Search
     view: Mapping[str, Any]
-    asked: Asked | None
-    told: tuple[str, ...] = ()
-    fresh: bool = True
-    whole: bool = True
+    asked: RankedSearch | None
+    notes: tuple[str, ...] = ()
+    is_current: bool = True
+    is_complete: bool = True
 
 
-def record(search: Search, asked: Asked | None, view: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+def search_record(
+    search: Search, asked: RankedSearch | None, view: Mapping[str, Any], name: str = ""
+) -> dict[str, Any]:
     """What is kept of a search: all that decides its ranking, what was seen, and how."""
     out: dict[str, Any] = {**search.to_json(), "name": name, "view": dict(view)}
     if asked is not None and asked.search.query == search.query and asked.search.metric == search.metric:
@@ -73,7 +75,7 @@ def record(search: Search, asked: Asked | None, view: Mapping[str, Any], name: s
     return out
 
 
-def keep(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
+def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
     """Keep what the window shows, for the next start; and in the search it has open, if that has a name.
 
     A library opened for looking only keeps nothing.
@@ -83,7 +85,7 @@ def keep(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT
     with open_library(library) as opened:
         if not opened.writable:
             return
-        with own_write(library):
+        with without_reload(library):
             before = opened.load_search(LAST)
             if before is None or dict(before) != dict(state):
                 opened.save_search(LAST, state)
@@ -103,7 +105,7 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
     from semblance.core.library.searches import add_search
 
     name = name.strip()
-    with open_library(library) as opened, own_write(library):
+    with open_library(library) as opened, without_reload(library):
         add_search(opened.catalogue, name, {**state, "name": name, "thumbnail": _thumbnail(state)})
     return name
 
@@ -118,19 +120,19 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
 
     ledger = new_ledger()
     save(library, name, {**state, "ledger": ledger})
-    with open_library(library) as opened, own_write(library):
+    with open_library(library) as opened, without_reload(library):
         copy_judgements(opened.catalogue, str(state.get("ledger", "")), ledger)
     return Search.from_json({**state, "ledger": ledger})
 
 
-def part_with(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
+def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
     """Give the ledger ``new`` a copy of what ``old`` holds: who goes on with another query leaves a named
     search as it was."""
     from semblance.core.library.searches import copy_judgements
 
     with open_library(library) as opened:
         if opened.writable:
-            with own_write(library):
+            with without_reload(library):
                 copy_judgements(opened.catalogue, old, new)
 
 
@@ -161,25 +163,25 @@ def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) ->
     from semblance.core.library.searches import rename_search
 
     new = new.strip()
-    with open_library(library) as opened, own_write(library):
+    with open_library(library) as opened, without_reload(library):
         rename_search(opened.catalogue, old, new)
     return new
 
 
 def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
-    """Delete a search; returned is what :func:`undelete` takes.
+    """Delete a search; returned is what :func:`restore` takes.
 
     Raises:
         BadArguments: no such search.
     """
     from semblance.core.library.searches import delete_search
 
-    with open_library(library) as opened, own_write(library):
+    with open_library(library) as opened, without_reload(library):
         return delete_search(opened.catalogue, name)
 
 
 def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
-    """Name, time (ISO 8601, UTC) and what :func:`undelete` takes, of those that can come back; the last
+    """Name, time (ISO 8601, UTC) and what :func:`restore` takes, of those that can come back; the last
     deleted first."""
     from semblance.core.library.searches import deleted_searches
 
@@ -187,7 +189,7 @@ def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tupl
         return deleted_searches(opened.catalogue)
 
 
-def undelete(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
+def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
     """Bring a deleted search back; returned is its name.
 
     Raises:
@@ -195,18 +197,18 @@ def undelete(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
     """
     from semblance.core.library.searches import restore_search
 
-    with open_library(library) as opened, own_write(library):
+    with open_library(library) as opened, without_reload(library):
         return restore_search(opened.catalogue, token)
 
 
-def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened:
+def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> ReopenedSearch:
     """The search ``name`` as far as its image, cases and metric are there.
 
     Raises:
         BadArguments: no such search.
         BadInput: it cannot be read.
     """
-    told: list[str] = []
+    notes: list[str] = []
     with open_library(library) as opened:
         state = opened.load_search(name)
         if state is None:
@@ -222,30 +224,32 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
             ) from None
         lines, lost = _lines(opened, seen)
         kept_metric = search.metric
-        search = _present(opened, search, told)
-        _tell_judged(opened, search, told)
-    asked: Asked | None = None
+        search = _present(opened, search, notes)
+        _note_lost_judgements(opened, search, notes)
+    asked: RankedSearch | None = None
     if search.metric and search.query != Query() and _has_image(search.query):
         try:
-            asked = ask(library, search, k=KEPT, reporter=reporter)
+            asked = rank_cases(library, search, k=KEPT, reporter=reporter)
         except SemblanceError as problem:
-            told.append(problem.message)
-    whole = search.metric == kept_metric and search.query != Query()
-    if not whole or not lines:
-        return Reopened(name, search, view, asked, tuple(told), whole=whole)
+            notes.append(problem.message)
+    is_complete = search.metric == kept_metric and search.query != Query()
+    if not is_complete or not lines:
+        return ReopenedSearch(name, search, view, asked, tuple(notes), is_complete=is_complete)
     if lost:
-        told.append(say_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
+        notes.append(say_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
     if asked is None:
-        return Reopened(name, search, view, _as_seen(search, lines, state, told), tuple(told), fresh=False)
+        return ReopenedSearch(
+            name, search, view, _as_seen(search, lines, state, notes), tuple(notes), is_current=False
+        )
     differs = _difference(lines, asked.result.ranked)
     if differs or lost:
-        told.append(differs or say("Asked now, the cases that are left would stand the same."))
+        notes.append(differs or say("Asked now, the cases that are left would stand the same."))
         then = replace(asked, result=_then(asked.result, lines, state), shifts=())
-        return Reopened(name, search, view, then, tuple(told), fresh=False)
-    return Reopened(name, search, view, asked, tuple(told))
+        return ReopenedSearch(name, search, view, then, tuple(notes), is_current=False)
+    return ReopenedSearch(name, search, view, asked, tuple(notes))
 
 
-def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
+def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
     """What the window showed last, as far as it is there; nothing where that cannot be read.
 
     It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its image.
@@ -253,7 +257,7 @@ def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
     state = load_state(library)
     if state is None:
         return None
-    told: list[str] = []
+    notes: list[str] = []
     try:
         search, view = Search.from_json(state), dict(state.get("view") or {})
         name, seen = str(state.get("name") or ""), [(str(c), float(d), int(n)) for c, d, n in _seen(state)]
@@ -261,11 +265,13 @@ def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
         # What an older version kept in another form: the library opens as if it were new.
         return None
     with open_library(library) as opened:
-        there = _present(opened, search, told)
+        there = _present(opened, search, notes)
         lines = () if _has_image(there.query) else _lines(opened, seen)[0]
-    whole = there.metric == search.metric and there.query == search.query
-    asked = _as_seen(there, lines, state, told) if whole and lines else None
-    return Reopened(name, there, view, asked, tuple(told), fresh=asked is None, whole=whole)
+    is_complete = there.metric == search.metric and there.query == search.query
+    asked = _as_seen(there, lines, state, notes) if is_complete and lines else None
+    return ReopenedSearch(
+        name, there, view, asked, tuple(notes), is_current=asked is None, is_complete=is_complete
+    )
 
 
 def _has_image(query: Query) -> bool:
@@ -274,12 +280,12 @@ def _has_image(query: Query) -> bool:
 
 
 def _as_seen(
-    search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], told: list[str]
-) -> Asked:
+    search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
+) -> RankedSearch:
     """The ranking of then, of a search that cannot be asked now."""
-    told.append(say("The ranking is the one that was seen then."))
+    notes.append(say("The ranking is the one that was seen then."))
     nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
-    return Asked(search, _then(nothing, lines, state))
+    return RankedSearch(search, _then(nothing, lines, state))
 
 
 def _seen(state: Mapping[str, Any]) -> Sequence[Any]:
@@ -287,27 +293,27 @@ def _seen(state: Mapping[str, Any]) -> Sequence[Any]:
     return ranked
 
 
-def _present(library: Library, search: Search, told: list[str]) -> Search:
-    """``search`` by a metric there is, with a query there is; what is not goes into ``told``."""
+def _present(library: Library, search: Search, notes: list[str]) -> Search:
+    """``search`` by a metric there is, with a query there is; what is not goes into ``notes``."""
     metrics = [metric.name for metric in library.metrics()]
     if search.metric not in metrics:
         other = metrics[-1] if metrics else ""
         instead = say("'{other}' ranks instead.", other=other) if other else say("Train one to rank.")
-        told.append(say("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead))
+        notes.append(say("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead))
         search = replace(search, metric=other, without=())
     query = search.query
     if query.case is not None:
         try:
             library.catalogue.row_of(query.case)
         except BadInput:
-            told.append(say("The case {case}, its query, is gone.", case=query.case))
+            notes.append(say("The case {case}, its query, is gone.", case=query.case))
             search = replace(search, query=Query())
     elif not _has_image(query):
-        told.append(say("The image {image} is not there any more.", image=query.image))
+        notes.append(say("The image {image} is not there any more.", image=query.image))
     return search
 
 
-def _tell_judged(library: Library, search: Search, told: list[str]) -> None:
+def _note_lost_judgements(library: Library, search: Search, notes: list[str]) -> None:
     there = {case.case_id for case in library.catalogue.all_cases()}
     lost = sum(
         one.case not in there or (one.other is not None and one.other not in there)
@@ -315,7 +321,7 @@ def _tell_judged(library: Library, search: Search, told: list[str]) -> None:
         if undone is None
     )
     if lost:
-        told.append(
+        notes.append(
             say_n(
                 "{n} judgement speaks of cases that are gone.",
                 "{n} judgements speak of cases that are gone.",

@@ -21,22 +21,22 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
 from semblance.core.retrieval.ranking import rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import UNUSUAL
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.loaded_metric import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.neighbourhoods import far_quantile
 from semblance.core.workflows.searches.ranking_parts import (
     FEWEST,
     Folded,
-    as_calibrated,
-    asked_otherwise,
     coordinates_of,
     folded_under,
+    is_as_calibrated,
     nearest_others,
+    other_kind_of_query,
     query_warnings,
     usual_nearest,
 )
@@ -112,7 +112,7 @@ def _told(case: RankedCase) -> dict[str, Any]:
     }
 
 
-def search(
+def nearest_cases(
     library: Path,
     metric: str,
     query: Query,
@@ -138,21 +138,21 @@ def search(
     """
     if (query.case is None) == (query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
-    desk = desk_for(library, metric, reporter, without=without)
+    loaded = open_metric(library, metric, reporter, without=without)
     begin = time.perf_counter()
-    asked = asked_of(desk, query)
+    asked = embed_query(loaded, query)
     features = time.perf_counter() - begin
     return ranked_result(
-        desk,
+        loaded,
         metric,
         query,
         asked,
-        desk.index,
+        loaded.index,
         k=k,
         hide_same_patient=hide_same_patient,
         fold_duplicates=fold_duplicates,
         diverse=diverse,
-        nearest=desk.neighbourhoods.distances,
+        nearest=loaded.neighbourhoods.distances,
         unusual=unusual,
         changed=FEWER if without else "",
         features_seconds=features,
@@ -160,10 +160,10 @@ def search(
 
 
 def ranked_result(
-    desk: Desk,
+    loaded: LoadedMetric,
     metric: str,
     query: Query,
-    asked: RankQuery,
+    asked: EmbeddedQuery,
     index: Index | ScanIndex | ClickIndex,
     *,
     k: int,
@@ -176,7 +176,7 @@ def ranked_result(
     unusual: float = UNUSUAL,
     changed: str = "",
 ) -> SearchResult:
-    """What :func:`search` gives, by any ``index`` over the desk's cases.
+    """What :func:`search` gives, by any ``index`` over the loaded's cases.
 
     ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
     ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``changed`` as
@@ -187,8 +187,8 @@ def ranked_result(
         rank,
         index,
         asked,
-        patients=desk.patients if hide_same_patient else None,
-        keys=desk.keys if fold_duplicates else None,
+        patients=loaded.patients if hide_same_patient else None,
+        keys=loaded.keys if fold_duplicates else None,
         allowed=allowed,
     )
     if nearest is not None and len(nearest) < FEWEST:
@@ -198,7 +198,9 @@ def ranked_result(
     ask = wanted * AMONG if diverse > 0.0 else wanted
     while True:
         ranking = by_rank(ask)
-        same = desk.lookalikes.folded(ranking.rows, coordinates_of(desk, index, ranking.rows), typical)
+        same = loaded.duplicate_finder.folded(
+            ranking.rows, coordinates_of(loaded, index, ranking.rows), typical
+        )
         kept = np.flatnonzero(np.array(same, dtype=np.int64) == np.arange(len(same)))
         if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < ask:
             break
@@ -206,30 +208,30 @@ def ranked_result(
     voters = ranking.rows[kept][:VOTERS].tolist()
     closest = float(ranking.distances[0]) if len(ranking.rows) else None
     if diverse > 0.0:
-        places = coordinates_of(desk, index, ranking.rows[kept])
+        places = coordinates_of(loaded, index, ranking.rows[kept])
         kept = kept[diverse_order(ranking.distances[kept], places, k, diverse)]
     kept = kept[:k]
     vote = vote_of(
-        desk,
+        loaded,
         asked,
         voters,
         changed=changed,
-        as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
-        otherwise=asked_otherwise(desk, query),
+        is_as_calibrated=is_as_calibrated(loaded, asked, voters, hide_same_patient, fold_duplicates),
+        otherwise=other_kind_of_query(loaded, query),
     )
-    others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed, typical)
-    alike = folded_under(desk, asked, ranking, same, hide_same_patient)
+    others = nearest_others(loaded, index, by_rank, ranking, vote, voters, allowed, typical)
+    alike = folded_under(loaded, asked, ranking, same, hide_same_patient)
     shown = ranking.rows[kept]
-    details = desk.details(desk.rows[np.union1d(shown, others[0])].tolist())
-    ranked = _lines(desk, details, shown, ranking.distances[kept], alike)
+    details = loaded.details(loaded.rows[np.union1d(shown, others[0])].tolist())
+    ranked = _lines(loaded, details, shown, ranking.distances[kept], alike)
     rank_of = {case.row: case.rank for case in ranked}
-    beside = _lines(desk, details, *others, {})
+    beside = _lines(loaded, details, *others, {})
     usual = None if nearest is None else far_quantile(nearest, unusual)
     return SearchResult(
         query,
         metric,
         ranked,
-        len(desk.rows) - (asked.row is not None),
+        len(loaded.rows) - (asked.row is not None),
         ranking.hidden_same_patient,
         ranking.hidden_near_duplicates + sum(at != place for place, at in enumerate(same)),
         vote.counts,
@@ -238,12 +240,12 @@ def ranked_result(
         {"features": features_seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
-        query_warnings(desk, query),
+        query_warnings(loaded, query),
     )
 
 
 def _lines(
-    desk: Desk,
+    loaded: LoadedMetric,
     details: Mapping[int, CaseDetails],
     places: Rows,
     distances: Matrix,
@@ -252,7 +254,7 @@ def _lines(
     lines = []
     pairs = zip(places.tolist(), distances.tolist(), strict=True)
     for number, (place, distance) in enumerate(pairs, start=1):
-        case = details.get(int(desk.rows[place]))
+        case = details.get(int(loaded.rows[place]))
         if case is not None:
             path = "" if case.address is None else str(case.address)
             copies = alike.get(place, (0, (), ()))
@@ -264,32 +266,32 @@ def _lines(
     return tuple(lines)
 
 
-def asked_of(desk: Desk, query: Query) -> RankQuery:
+def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     """The query in the metric's coordinates, and who it is."""
     place = patient = None
     key = -1
     if query.case is not None:
-        row = desk.row_of(query.case)
-        place, patient, key = desk.place_of(row), desk.patient_of(row), desk.key_of(row)
+        row = loaded.row_of(query.case)
+        place, patient, key = loaded.place_of(row), loaded.patient_of(row), loaded.key_of(row)
         if query.region is None and place is not None:
-            tie = None if desk.ties is None else desk.ties[place]
-            return RankQuery(desk.embedding[place], tie, place, patient, key)
-    numbers = numbers_of(desk, query)[None, :]
-    tie = desk.metric.tie_break(numbers)
-    return RankQuery(
-        desk.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
+            tie = None if loaded.ties is None else loaded.ties[place]
+            return EmbeddedQuery(loaded.embedding[place], tie, place, patient, key)
+    numbers = query_features(loaded, query)[None, :]
+    tie = loaded.metric.tie_break(numbers)
+    return EmbeddedQuery(
+        loaded.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
     )
 
 
-def numbers_of(desk: Desk, query: Query) -> Any:
+def query_features(loaded: LoadedMetric, query: Query) -> Any:
     """(d,) features of the query, float64.
 
     Raises:
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     if query.case is not None and query.region is None:
-        return case_numbers(desk, query.case)
-    feature_set = desk.feature_set
+        return case_features(loaded, query.case)
+    feature_set = loaded.feature_set
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
@@ -301,7 +303,7 @@ def numbers_of(desk: Desk, query: Query) -> Any:
             "Extract them again, then train anew.",
         )
     if query.case is not None:
-        details = desk.library.catalogue.details([desk.row_of(query.case)])
+        details = loaded.library.catalogue.details([loaded.row_of(query.case)])
         case = next(iter(details.values()))
         if case.address is None:
             raise BadInput(
@@ -332,24 +334,24 @@ def numbers_of(desk: Desk, query: Query) -> Any:
     return extractor.extract(image, query.region).astype(np.float64)
 
 
-def case_numbers(desk: Desk, case: str) -> Any:
+def case_features(loaded: LoadedMetric, case: str) -> Any:
     """(d,) features of a case as extracted, float64.
 
     Raises:
         BadInput: no such case, or no features for it.
     """
-    row = desk.row_of(case)
-    ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
+    row = loaded.row_of(case)
+    ids, values = loaded.library.features.read(loaded.feature_set, np.array([row]))
     if not len(ids):
         raise BadInput(
             say(
                 "The case {case} has no numbers in the feature set '{feature_set}'.",
                 case=case,
-                feature_set=desk.feature_set.name,
+                feature_set=loaded.feature_set.name,
             ),
             say(
                 "Extract them: semblance features LIB --extractor {extractor}.",
-                extractor=desk.feature_set.extractor,
+                extractor=loaded.feature_set.extractor,
             ),
         )
     return values[0].astype(np.float64)

@@ -12,17 +12,17 @@ from semblance.core.language import say
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
 from semblance.core.searches.concepts import REACH, direction, spread
-from semblance.core.searches.examples import moved_query
+from semblance.core.searches.examples import shifted_query
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refinement_session import Bench
+from semblance.core.workflows.searches.refinement_session import RefinementSession
 
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
-    """``vector`` (m,): the query in the bench's coordinates after examples and concepts.
+class ShiftedQuery:
+    """``vector`` (m,): the query in the session's coordinates after examples and concepts.
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
     ``open``: how far plain features count (:class:`semblance.core.metrics.online.click_form.ClickForm`): a concept may
@@ -35,7 +35,7 @@ class Moved:
     left_out: tuple[str, ...] = ()
 
 
-def moved(bench: Bench, search: Search) -> Moved:
+def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
     """The query of ``search``, moved.
 
     Examples that are gone and concepts that were deleted are left out, and said.
@@ -43,18 +43,18 @@ def moved(bench: Bench, search: Search) -> Moved:
     Raises:
         BadInput: no such query, no features for it, or an image that cannot be read.
     """
-    start = bench.query_vector(search.query)
+    start = session.query_vector(search.query)
     if not search.moved:
-        return Moved(start)
+        return ShiftedQuery(start)
     left_out: list[str] = []
-    sides = [_examples(bench, side, left_out) for side in (search.like, search.unlike)]
-    vector = moved_query(start, *sides)
+    sides = [_examples(session, side, left_out) for side in (search.like, search.unlike)]
+    vector = shifted_query(start, *sides)
     open = 0.0
-    known = {one.name: one for one in bench.desk.library.concepts.all()}
+    known = {one.name: one for one in session.loaded.library.concepts.all()}
     for name, amount in search.concepts:
         if not amount:
             continue
-        learnt = learnt_direction(bench, known[name]) if name in known else None
+        learnt = learnt_direction(session, known[name]) if name in known else None
         if learnt is None:
             left_out.append(
                 say("The concept '{name}' is gone.", name=name)
@@ -64,51 +64,55 @@ def moved(bench: Bench, search: Search) -> Moved:
         else:
             along, reach = learnt
             vector = vector + amount * reach * along
-            if not bench.space.structured:
+            if not session.space.structured:
                 open = max(open, min(1.0, abs(amount)))
-    return Moved(vector, _allowed(bench, search), open, tuple(left_out))
+    return ShiftedQuery(vector, _allowed(session, search), open, tuple(left_out))
 
 
-def learnt_direction(bench: Bench, concept: ConceptRecord) -> tuple[Matrix, float] | None:
+def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, float] | None:
     """Unit vector (m,) of a concept and how far its whole amount moves; ``None`` until both sides are marked.
 
-    Learnt for the coordinates of this bench, and anew when a mark is made: it is never an older metric's.
+    Learnt for the coordinates of this session, and anew when a mark is made: it is never an older metric's.
     """
     key = tuple((mark.case, mark.has) for mark in concept.marks)
-    if key not in bench.directions:
-        points, has, _ = marked(bench, concept)
+    if key not in session.directions:
+        points, has, _ = marked(session, concept)
         along = direction(points, has) if has.any() and not has.all() else None
-        bench.directions[key] = None if along is None else (along, REACH * spread(bench.coordinates, along))
-    return bench.directions[key]
+        session.directions[key] = (
+            None if along is None else (along, REACH * spread(session.coordinates, along))
+        )
+    return session.directions[key]
 
 
-def marked(bench: Bench, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
+def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
     """Coordinates (p, m), marks (p,) and places of the marked cases that are there and have features."""
-    there = [(place, mark.has) for mark in concept.marks if (place := bench.place_of(mark.case)) is not None]
+    there = [
+        (place, mark.has) for mark in concept.marks if (place := session.place_of(mark.case)) is not None
+    ]
     places = [place for place, _ in there]
-    return bench.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places
+    return session.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places
 
 
-def _examples(bench: Bench, examples: tuple[Query, ...], left_out: list[str]) -> list[Matrix]:
+def _examples(session: RefinementSession, examples: tuple[Query, ...], left_out: list[str]) -> list[Matrix]:
     found = []
     for example in examples:
         try:
-            if example not in bench.examples:
-                bench.examples[example] = bench.query_vector(example)
-            found.append(bench.examples[example])
+            if example not in session.examples:
+                session.examples[example] = session.query_vector(example)
+            found.append(session.examples[example])
         except SemblanceError as error:
             left_out.append(say("An example is left out: {message}", message=error.message))
     return found
 
 
-def _allowed(bench: Bench, search: Search) -> Mask | None:
+def _allowed(session: RefinementSession, search: Search) -> Mask | None:
     examples = [one.case for one in (*search.like, *search.unlike) if one.case is not None]
-    places = [place for case in examples if (place := bench.place_of(case)) is not None]
+    places = [place for case in examples if (place := session.place_of(case)) is not None]
     if not places:
         return None
-    allowed = np.ones(len(bench.desk.rows), dtype=np.bool_)
+    allowed = np.ones(len(session.loaded.rows), dtype=np.bool_)
     allowed[places] = False
     if search.hide_same_patient:
-        patients = {patient for place in places if (patient := bench.desk.patients[place])}
-        allowed &= np.array([patient not in patients for patient in bench.desk.patients], dtype=np.bool_)
+        patients = {patient for place in places if (patient := session.loaded.patients[place])}
+        allowed &= np.array([patient not in patients for patient in session.loaded.patients], dtype=np.bool_)
     return allowed

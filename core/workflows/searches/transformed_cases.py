@@ -24,7 +24,7 @@ CHUNKS = 2
 MOST_BYTES = 1 << 29
 
 
-class SteppedCases:
+class TransformedCases:
     """Rows (n, m) in the order of the case ids ``order`` (n,), read when first asked for and then kept."""
 
     def __init__(
@@ -32,7 +32,7 @@ class SteppedCases:
     ) -> None:
         self._library, self._feature_set, self._metric, self._order = library, feature_set, metric, order
         self._rows: Matrix | None = None
-        self._whole: SteppedCases | None = None
+        self._whole: TransformedCases | None = None
         self._groups: frozenset[str] = frozenset()
         self._contributions: dict[str, Matrix] = {}
         #: What :meth:`prepare` is in the middle of.
@@ -49,9 +49,9 @@ class SteppedCases:
         self._rows = self._making = None
         self._contributions = {}
 
-    def without(self, metric: Metric, groups: Collection[str]) -> SteppedCases:
+    def without(self, metric: Metric, groups: Collection[str]) -> TransformedCases:
         """The same under ``metric``, which is the own one without ``groups``."""
-        blind = SteppedCases(self._library, self._feature_set, metric, self._order)
+        blind = TransformedCases(self._library, self._feature_set, metric, self._order)
         blind._whole, blind._groups = self, frozenset(groups)
         return blind
 

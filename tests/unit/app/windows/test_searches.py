@@ -17,7 +17,7 @@ from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches import saved_searches
-from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -33,7 +33,7 @@ def library(tmp_path):
     import_source(striped_folder(tmp_path / "images", n=24), made)
     extract_features(made, "colour_edge_texture")
     train_metric(made, TrainRequest("euclidean", "plain"))
-    close_desks()
+    close_loaded_metrics()
     return made
 
 
@@ -110,7 +110,7 @@ def test_the_next_start_shows_what_was_seen(library):
         ask(window, 2)
         window.query.view.zoom_by(4)
         seen, query = window.query.view.viewport, window.state.query
-    close_desks()
+    close_loaded_metrics()
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
         assert window.state.query == query
@@ -124,7 +124,7 @@ def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, mo
         window.state.set_metric("other")
         ask(window, 2)
         save_as(window, monkeypatch, "mine")
-    close_desks()
+    close_loaded_metrics()
     with closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
         connection.execute("DELETE FROM metrics WHERE name = 'other'")
     with open_window(library) as window:
@@ -251,4 +251,4 @@ def test_two_windows_keep_their_own_searches(library, monkeypatch):
             save_as(window, monkeypatch, name)
         queries = {name: saved_searches.reopen(library, name).search.query for name in ("one", "two")}
         assert queries == {"one": one.state.query, "two": two.state.query}
-        assert desk_for(library, "plain").ledger(one.state.ledger).entries == []
+        assert open_metric(library, "plain").ledger(one.state.ledger).entries == []

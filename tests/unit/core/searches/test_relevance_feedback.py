@@ -15,9 +15,9 @@ from semblance.core.searches.relevance_feedback import (
     UNLIKE_EACH,
     WEIGHT,
     WEIGHT_EACH,
-    gathered,
+    feedback_triplets,
+    gather_feedback,
     learn,
-    triplets_of,
     trust,
 )
 from tests.unit.core.searches.test_ledger import closer, like, unlike
@@ -31,7 +31,7 @@ def coordinates(key: str) -> np.ndarray | None:
 
 def named(judgements: list) -> set:
     """Triplets as points, each a tuple of coordinates."""
-    judged = triplets_of(judgements, coordinates)
+    judged = feedback_triplets(judgements, coordinates)
     return {tuple(tuple(judged.points[row]) for row in triplet) for triplet in judged.triplets}
 
 
@@ -62,7 +62,7 @@ def test_a_lone_answer_is_compared_with_the_mean_of_what_was_shown() -> None:
 
 def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
     said = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
-    judged = triplets_of(said, coordinates)
+    judged = feedback_triplets(said, coordinates)
     assert len(judged.triplets) == 20 * ALIKE_EACH * UNLIKE_EACH
     own = judged.triplets[judged.triplets[:, 0] == np.flatnonzero((judged.points == Z[0]).all(axis=1))[0]]
     nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:UNLIKE_EACH] + 20
@@ -159,8 +159,8 @@ def about_others(each: int, queries: range) -> list:
 
 
 def test_what_one_query_says_counts_less_among_many_others() -> None:
-    alone = gathered(thumbs_by_first_coordinate(50), coordinates).directions(5)
-    among = gathered(
+    alone = gather_feedback(thumbs_by_first_coordinate(50), coordinates).directions(5)
+    among = gather_feedback(
         [*thumbs_by_first_coordinate(50), *about_others(7, range(50, 57))], coordinates
     ).directions(5)
     assert len(alone) == len(among) == 1
@@ -173,10 +173,10 @@ def test_many_queries_that_agree_stretch_no_farther_than_one() -> None:
         for query in range(12)
         for row in range(12, 50)
     ]
-    found = gathered(said, coordinates).directions(5)
+    found = gather_feedback(said, coordinates).directions(5)
     assert len(found) == 12
     assert (found**2).sum() <= STRETCH
-    one = gathered([each for each in said if each.asked == "0"], coordinates).directions(5)
+    one = gather_feedback([each for each in said if each.asked == "0"], coordinates).directions(5)
     assert (one**2).sum() <= STRETCH
     assert (found**2).sum() / (one**2).sum() == pytest.approx(1.0, rel=0.2)
 
@@ -189,10 +189,10 @@ def test_a_few_wrong_answers_change_little() -> None:
 
 
 def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
-    judged = triplets_of(thumbs_by_first_coordinate(50), coordinates)
+    judged = feedback_triplets(thumbs_by_first_coordinate(50), coordinates)
     assert len(judged.triplets) > 500
     assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_EACH)
-    few = triplets_of(thumbs_by_first_coordinate(5), coordinates)
+    few = feedback_triplets(thumbs_by_first_coordinate(5), coordinates)
     assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_EACH))
 
 

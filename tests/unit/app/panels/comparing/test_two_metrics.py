@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.looking import CardImage
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.rank_cases import ask
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -50,7 +50,7 @@ def panel(qtbot, jobs, context, trained):
 
 
 def _order(panel, metric):
-    return [line.case_id for line in search(panel.trained, metric, panel.state.query, k=100).ranked]
+    return [line.case_id for line in nearest_cases(panel.trained, metric, panel.state.query, k=100).ranked]
 
 
 def _ids(panel, side):
@@ -199,10 +199,10 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
     from semblance.core.searches.judgement import Judgement, Kind
-    from semblance.core.workflows.searches.loaded_metric import desk_for
+    from semblance.core.workflows.searches.loaded_metric import open_metric
 
     state = panel.state
-    ledger = desk_for(panel.trained, state.search.metric).ledger(state.ledger)
+    ledger = open_metric(panel.trained, state.search.metric).ledger(state.ledger)
     ranked = _order(panel, state.search.metric)
     ledger.add(
         [
@@ -210,7 +210,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
             Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
-    state.set_asked(ask(panel.trained, state.search, k=39))
+    state.set_asked(rank_cases(panel.trained, state.search, k=39))
     jobs.let_run()
     panel.set_metrics(state.search.metric, REFINED)
     jobs.let_run()

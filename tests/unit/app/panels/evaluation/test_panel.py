@@ -173,7 +173,7 @@ def test_a_metric_without_scores_stays_in_the_table(panel, context):
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
     ranked = []
-    monkeypatch.setattr(rank_cases, "ask", lambda _library, search, **_: ranked.append(search.metric))
+    monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
     context.state.set_library(BOARD)
     context.state.set_query(Query(case="c001"))
     jobs.held.clear()

@@ -250,7 +250,7 @@ def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context,
 
 def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
     search = context.state.search
-    made = refine_metric.thumb(search, context.state.columns.ids[3], True)
+    made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
     for _ in range(100):
         operations.judge(context, [made])
     jobs.let_run()
@@ -266,7 +266,9 @@ def test_two_windows_share_a_ledger(panel, context, jobs):
     jobs.let_run()
     columns = context.state.columns
     for window, case in ((context, 5), (other, 6), (context, 9)):
-        operations.judge(window, [refine_metric.thumb(window.state.search, columns.ids[case], True)])
+        operations.judge(
+            window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
+        )
         jobs.let_run()
     assert len(context.state.asked.entries) == 3
     assert len(other.state.asked.entries) == 2
@@ -305,7 +307,7 @@ class TestTheStripAtTheFootOfQuery:
 
     def judge(self, context, jobs, place: int) -> None:
         case = context.state.columns.ids[place]
-        operations.judge(context, [refine_metric.thumb(context.state.search, case, True)])
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
         jobs.let_run()
 
     def test_it_is_there_while_something_is_judged(self, qtbot, strip, context, jobs):

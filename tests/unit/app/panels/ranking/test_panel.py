@@ -75,7 +75,7 @@ def searches(monkeypatch):
         asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
         return asked_for(ranking())
 
-    monkeypatch.setattr(rank_cases, "ask", ask)
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
     return asked
 
 
@@ -220,7 +220,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
-    monkeypatch.setattr(rank_cases, "ask", fail)
+    monkeypatch.setattr(rank_cases, "rank_cases", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
     ranked.ask_current()

@@ -71,7 +71,7 @@ def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
     for place, alike in verdicts:
-        operations.judge(context, [refine_metric.thumb(context.state.search, ids[place], alike)])
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
         jobs.let_run()
     settle(panel, jobs)
     return [entry.id for entry in context.state.asked.entries]
@@ -79,7 +79,9 @@ def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
-    operations.judge(context, [refine_metric.closer(context.state.search, ids[closer], ids[farther])])
+    operations.judge(
+        context, [refine_metric.comparison_judgement(context.state.search, ids[closer], ids[farther])]
+    )
     settle(panel, jobs)
 
 
@@ -253,7 +255,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context
 
 def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     ids = context.state.columns.ids
-    made = [refine_metric.thumb(context.state.search, case, True) for case in ids[2:]]
+    made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
     settle(asked, jobs)
     assert asked.measures.accuracy.text() == "not measured"

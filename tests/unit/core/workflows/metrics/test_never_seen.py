@@ -24,7 +24,7 @@ from semblance.core.workflows.metrics.never_seen import WhoIsWho
 from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
-from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 
@@ -32,7 +32,7 @@ from tests.helpers.tables import PLAIN, table_library, write_table
 @pytest.fixture(autouse=True)
 def nothing_is_left_open():
     yield
-    close_desks()
+    close_loaded_metrics()
 
 
 @pytest.fixture

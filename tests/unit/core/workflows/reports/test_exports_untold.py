@@ -26,7 +26,7 @@ from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.reports import cards, drawing, reporting
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
 from tests.unit.core.workflows.library.test_deidentified import PLANTED, film
@@ -107,11 +107,14 @@ def made(tmp_path_factory):
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
         refine_metric.judge(
-            library, search, [refine_metric.thumb(search, case, alike)], author="Ourania Zebrovich"
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, case, alike)],
+            author="Ourania Zebrovich",
         )
     refine_metric.save_refined(library, search, "clicked")
     yield library, cases[3], folder
-    close_desks()
+    close_loaded_metrics()
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.compare_images import SIDE, agreement
-from semblance.core.workflows.searches.loaded_metric import close_desks
+from semblance.core.workflows.searches.compare_images import SIDE, compare_images
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -28,7 +28,7 @@ def made(tmp_path_factory):
     import_source(images, library)
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("euclidean", "plain", steps="standardise,pca:5"))
-    close_desks()
+    close_loaded_metrics()
     return folder
 
 
@@ -42,7 +42,7 @@ def test_both_images_come_with_as_many_rings_inside_them(made):
     library = made / "lib.semblance"
     cases = ids(library)
     for other in cases[1:5]:
-        found = agreement(library, Search("plain", Query(cases[0])), other)
+        found = compare_images(library, Search("plain", Query(cases[0])), other)
         assert len(found.query.rings) == len(found.case.rings) <= 3
         for side in (found.query, found.case):
             assert max(side.pixels.shape[:2]) <= SIDE
@@ -59,7 +59,7 @@ def test_of_a_region_some_of_what_surrounds_it_is_shown(made, tmp_path):
     wide = np.tile(np.arange(200, dtype=np.uint8), (100, 1))
     Image.fromarray(wide).save(tmp_path / "wide.png")
     query = Query(image=tmp_path / "wide.png", region=Region(80, 20, 40, 40))
-    found = agreement(library, Search("plain", query), ids(library)[0])
+    found = compare_images(library, Search("plain", query), ids(library)[0])
     assert found.query.pixels.shape == (68, 68)
     for x, y, _ in found.query.rings:
         assert 14 / 68 <= x <= 54 / 68
@@ -70,7 +70,7 @@ def test_a_image_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
     shutil.copytree(made, tmp_path / "own", dirs_exist_ok=True)
     library = tmp_path / "own" / "lib.semblance"
     query = Query(image=tmp_path / "gone.png")
-    found = agreement(library, Search("plain", query), ids(library)[0])
+    found = compare_images(library, Search("plain", query), ids(library)[0])
     assert "gone.png" in found.query.problem
     assert found.query.pixels is None
     assert found.case.pixels is not None
@@ -79,7 +79,7 @@ def test_a_image_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
 
 def test_rows_of_a_table_have_no_images(tmp_path):
     library = table_library(tmp_path, metrics=(PLAIN,))
-    found = agreement(library, Search("plain", Query("t/c0")), "t/c5")
+    found = compare_images(library, Search("plain", Query("t/c0")), "t/c5")
     assert found.query.problem == found.case.problem == "a row of a table: no image"
     assert found.note == ""
 
@@ -100,7 +100,7 @@ def test_outlines_of_masses_lie_on_their_images(tmp_path):
     extract_features(library, "mass")
     train_metric(library, TrainRequest("euclidean", "plain"))
     cases = ids(library)
-    found = agreement(library, Search("plain", Query(cases[0])), cases[1])
+    found = compare_images(library, Search("plain", Query(cases[0])), cases[1])
     for side in (found.query, found.case):
         points = np.array(side.outline)
         assert len(points) > 20

@@ -13,9 +13,9 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.explain_distance import MOVED, reasons, why
-from semblance.core.workflows.searches.rank_cases import ask
-from semblance.core.workflows.searches.refine_metric import closer
+from semblance.core.workflows.searches.explain_distance import MOVED, explain_distance, short_explanations
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -45,11 +45,11 @@ def table(made, tmp_path):
 
 
 def check(library, search, places=(0, 3, 11)):
-    ranked = ask(library, search, k=12).result.ranked
+    ranked = rank_cases(library, search, k=12).result.ranked
     found = []
     for place in places:
         line = ranked[place]
-        told = why(library, search, line.case_id, shown=line.distance)
+        told = explain_distance(library, search, line.case_id, shown=line.distance)
         assert told.case == line.case_id
         assert told.distance == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
         assert sum(part.amount for part in told.groups) == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
@@ -77,7 +77,9 @@ def test_what_is_left_out_is_named_and_contributes_nothing(table, metric):
 @pytest.mark.parametrize("metric", ["plain", "bits", "kernel"])
 def test_they_do_so_when_clicks_changed_the_metric(table, metric):
     search = Search(metric, Query("t/c0"), "mine")
-    refine_metric.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    refine_metric.judge(
+        table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
+    )
     check(table, search)
     check(table, dataclasses.replace(search, strength=0.4))
     check(table, dataclasses.replace(search, without=("f4",)))
@@ -85,7 +87,7 @@ def test_they_do_so_when_clicks_changed_the_metric(table, metric):
 
 def test_what_moved_the_query_is_a_part_of_its_own(table):
     search = Search("plain", Query("t/c0"), like=(Query("t/c4"),))
-    told = why(table, search, "t/c9", shown=7.0)
+    told = explain_distance(table, search, "t/c9", shown=7.0)
     assert told.groups[-1].name == told.shares[-1].name == MOVED
     assert not told.groups[-1].group
     assert told.distance == pytest.approx(7.0, rel=1e-12)
@@ -95,13 +97,13 @@ def test_what_moved_the_query_is_a_part_of_its_own(table):
 def test_reasons_of_several_cases_are_those_of_each(table):
     search = Search("bits", Query("t/c0"))
     cases = ["t/c5", "t/c8"]
-    for case, reason in zip(cases, reasons(table, search, cases), strict=True):
-        told = why(table, search, case)
+    for case, reason in zip(cases, short_explanations(table, search, cases), strict=True):
+        told = explain_distance(table, search, case)
         assert reason.sentence == told.sentence
         assert dict(reason.parts) == pytest.approx(
             {p.name: p.amount for p in told.groups if p.amount}, rel=1e-9
         )
-    assert reasons(table, search, []) == []
+    assert short_explanations(table, search, []) == []
 
 
 def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
@@ -111,8 +113,8 @@ def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     search = Search("plain", Query(image=images / "level" / "p000.png"))
-    other = ask(library, search).result.ranked[-1]
-    told = why(library, search, other.case_id)
+    other = rank_cases(library, search).result.ranked[-1]
+    told = explain_distance(library, search, other.case_id)
     assert [part.name for part in told.groups] == ["Colour", "Edge direction", "Texture"]
     assert sum(part.amount for part in told.groups) == pytest.approx(other.distance, rel=1e-9)
     assert any(part.detail.startswith("Most apart, in deviations: ") for part in told.groups)

@@ -12,12 +12,11 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.letting_go import let_go
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import loaded_metric as desk_module
-from semblance.core.workflows.searches.differing import differing
-from semblance.core.workflows.searches.explain_distance import why
-from semblance.core.workflows.searches.loaded_metric import desk_for
-from semblance.core.workflows.searches.rank_cases import ask
-from semblance.core.workflows.searches.refinement_session import bench_for
+from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.tables import table_library
 
 BLIND = ("f0",)
@@ -34,18 +33,18 @@ def table(tmp_path):
 def use(library, metric="plain"):
     """Everything that keeps something."""
     request = Search(metric, Query("t/c0"), "ledger")
-    ask(library, request)
-    differing(library, request, ["t/c4", "t/c5"])
-    ask(library, Search(metric, Query("t/c0"), "ledger", without=BLIND))
-    why(library, Search(metric, Query("t/c0"), "ledger", without=BLIND), "t/c4")
-    bench_for(library, metric)
-    bench_for(library, metric, without=BLIND)
+    rank_cases(library, request)
+    most_different_groups(library, request, ["t/c4", "t/c5"])
+    rank_cases(library, Search(metric, Query("t/c0"), "ledger", without=BLIND))
+    explain_distance(library, Search(metric, Query("t/c0"), "ledger", without=BLIND), "t/c4")
+    open_refinement(library, metric)
+    open_refinement(library, metric, without=BLIND)
 
 
 def test_a_library_that_changed_leaves_nothing_behind(table):
     use(table)
-    whole, blind = desk_for(table, "plain"), desk_for(table, "plain", without=BLIND)
-    gone = [weakref.ref(one) for one in (whole, blind, bench_for(table, "plain"))]
+    whole, blind = open_metric(table, "plain"), open_metric(table, "plain", without=BLIND)
+    gone = [weakref.ref(one) for one in (whole, blind, open_refinement(table, "plain"))]
     del whole, blind
     train_metric(table, TrainRequest("euclidean", "third"))
     use(table)
@@ -58,45 +57,45 @@ def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
     shutil.copytree(table, kept)
     use(table)
     use(kept)
-    gone, stays = weakref.ref(desk_for(table, "plain")), desk_for(kept, "plain")
+    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(kept, "plain")
     let_go(table)
     gc.collect()
     assert gone() is None
-    assert desk_for(kept, "plain") is stays
+    assert open_metric(kept, "plain") is stays
     let_go()
-    assert not desk_module._desks
+    assert not loaded_metric_module._open_metrics
 
 
 def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, monkeypatch):
     use(table, "other")
     use(table, "plain")
-    older, newer = desk_for(table, "other"), desk_for(table, "plain")
+    older, newer = open_metric(table, "other"), open_metric(table, "plain")
     assert older.stepped.nbytes > 0
     assert older.kept
-    before = ask(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
-    assert desk_for(table, "plain") is newer
-    monkeypatch.setattr(desk_module, "ROOM_BYTES", older.embedding.nbytes + newer.nbytes)
-    assert desk_for(table, "plain") is newer
+    before = rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
+    assert open_metric(table, "plain") is newer
+    monkeypatch.setattr(loaded_metric_module, "MEMORY_BYTES", older.embedding.nbytes + newer.nbytes)
+    assert open_metric(table, "plain") is newer
     assert older.stepped.nbytes == 0
     assert not older.kept
     assert newer.stepped.nbytes > 0
     assert newer.kept
-    assert desk_for(table, "other") is older
-    assert ask(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
+    assert open_metric(table, "other") is older
+    assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
 
 
 def test_large_desks_without_groups_are_kept_one_at_a_time(table, monkeypatch):
-    whole = desk_for(table, "plain")
-    first, second = (desk_for(table, "plain", without=groups) for groups in (BLIND, ("f1",)))
-    assert desk_for(table, "plain", without=BLIND) is first
-    monkeypatch.setattr(desk_module, "SMALL_BYTES", first.nbytes)
-    assert desk_for(table, "plain", without=("f1",)) is second
-    assert list(whole._blind) == [frozenset({"f1"})]
+    whole = open_metric(table, "plain")
+    first, second = (open_metric(table, "plain", without=groups) for groups in (BLIND, ("f1",)))
+    assert open_metric(table, "plain", without=BLIND) is first
+    monkeypatch.setattr(loaded_metric_module, "SMALL_BYTES", first.nbytes)
+    assert open_metric(table, "plain", without=("f1",)) is second
+    assert list(whole._reduced) == [frozenset({"f1"})]
 
 
 def test_only_so_many_ledgers_are_kept(table, monkeypatch):
-    monkeypatch.setattr(desk_module, "LEDGERS_KEPT", 2)
-    desk = desk_for(table, "plain")
-    ledgers = [desk.ledger(name) for name in ("a", "b", "a", "c")]
+    monkeypatch.setattr(loaded_metric_module, "LEDGERS_KEPT", 2)
+    loaded = open_metric(table, "plain")
+    ledgers = [loaded.ledger(name) for name in ("a", "b", "a", "c")]
     assert ledgers[0] is ledgers[2]
-    assert list(desk._ledgers) == ["a", "c"]
+    assert list(loaded._ledgers) == ["a", "c"]

@@ -19,10 +19,10 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import loaded_metric as desk_module
-from semblance.core.workflows.searches.explain_distance import why
-from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ids
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
@@ -43,23 +43,23 @@ def elsewhere(code: str, *arguments: object) -> None:
 
 
 def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
-    before = search(table, "plain", Query("t/c0"), k=20)
-    desk = desk_for(table, "plain")
+    before = nearest_cases(table, "plain", Query("t/c0"), k=20)
+    loaded = open_metric(table, "plain")
     asked = []
-    details = desk.library.catalogue.details
-    monkeypatch.setattr(desk.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
-    assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    details = loaded.library.catalogue.details
+    monkeypatch.setattr(loaded.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
+    assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked == []
     monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.DETAILS_KEPT", 25)
-    assert len(search(table, "plain", Query("t/c0"), k=50).ranked) == 50
-    assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    assert len(nearest_cases(table, "plain", Query("t/c0"), k=50).ranked) == 50
+    assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked
 
 
 def test_changes_by_another_program_are_noticed(table, tmp_path):
-    assert "t/c60" not in ids(search(table, "plain", Query("t/c0"), k=100))
-    desk = desk_for(table, "plain")
-    assert desk_for(table, "plain") is desk
+    assert "t/c60" not in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
+    loaded = open_metric(table, "plain")
+    assert open_metric(table, "plain") is loaded
     write_table(tmp_path / "t.csv", n=64)
     elsewhere(
         "from semblance.core.workflows.library.importing import import_source\n"
@@ -69,26 +69,26 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
         tmp_path / "t.csv",
         table,
     )
-    assert "t/c60" in ids(search(table, "plain", Query("t/c0"), k=100))
-    assert desk_for(table, "plain") is not desk
+    assert "t/c60" in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
+    assert open_metric(table, "plain") is not loaded
     elsewhere(
         "from semblance.core.workflows.metrics.training import TrainRequest, train_metric\n"
         "train_metric(Path(sys.argv[1]), TrainRequest('bdm', 'plain', settings={'rounds': 5}))\n",
         table,
     )
-    distances = [case.distance for case in search(table, "plain", Query("t/c0"), k=100).ranked]
+    distances = [case.distance for case in nearest_cases(table, "plain", Query("t/c0"), k=100).ranked]
     assert len(set(distances)) < 40  # five bits tell few distances apart
 
 
 def test_another_library_in_the_same_place_is_noticed(table, tmp_path):
-    search(table, "plain", Query("t/c0"))
+    nearest_cases(table, "plain", Query("t/c0"))
     shutil.rmtree(table)
     with pytest.raises(BadInput, match="does not exist"):
-        search(table, "plain", Query("t/c0"))
+        nearest_cases(table, "plain", Query("t/c0"))
     import_source(write_table(tmp_path / "u.csv", n=20), table)
     extract_features(table, "raw")
     train_metric(table, TrainRequest("euclidean", "plain"))
-    assert len(search(table, "plain", Query("u/c0"), k=100).ranked) == 18
+    assert len(nearest_cases(table, "plain", Query("u/c0"), k=100).ranked) == 18
 
 
 def derived(library: Path) -> list[Path]:
@@ -96,18 +96,18 @@ def derived(library: Path) -> list[Path]:
 
 
 def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
-    before = search(table, "learnt", Query("t/c0"))
-    close_desks()
+    before = nearest_cases(table, "learnt", Query("t/c0"))
+    close_loaded_metrics()
     (kept,) = derived(table)
-    monkeypatch.setattr(desk_module.Desk, "_embedded", None)
-    assert search(table, "learnt", Query("t/c0")).ranked == before.ranked
+    monkeypatch.setattr(loaded_metric_module.LoadedMetric, "_embedded", None)
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     assert derived(table) == [kept]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "words", "one byte", "other arrays", "a folder", "gone"])
 def test_damage_to_what_was_worked_out_is_mended(table, damage):
-    before = search(table, "learnt", Query("t/c0"))
-    close_desks()
+    before = nearest_cases(table, "learnt", Query("t/c0"))
+    close_loaded_metrics()
     (kept,) = derived(table)
     data = bytearray(kept.read_bytes())
     kept.unlink()
@@ -127,7 +127,7 @@ def test_damage_to_what_was_worked_out_is_mended(table, damage):
         kept.mkdir()
     else:
         shutil.rmtree(table / DERIVED)
-    assert search(table, "learnt", Query("t/c0")).ranked == before.ranked
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     if damage != "a folder":
         assert derived(table) == [kept]
         with np.load(kept) as mended:
@@ -135,13 +135,13 @@ def test_damage_to_what_was_worked_out_is_mended(table, damage):
 
 
 def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
-    search(table, "learnt", Query("t/c0"))
-    search(table, "plain", Query("t/c0"))
+    nearest_cases(table, "learnt", Query("t/c0"))
+    nearest_cases(table, "plain", Query("t/c0"))
     assert len(derived(table)) == 2
     write_table(tmp_path / "t.csv", n=64)
     import_source(tmp_path / "t.csv", table)
     extract_features(table, "raw")
-    search(table, "learnt", Query("t/c0"))
+    nearest_cases(table, "learnt", Query("t/c0"))
     assert len(derived(table)) == 2
     train_metric(table, TrainRequest("bdm", "learnt", settings={"rounds": 3}))
     assert len(derived(table)) == 1
@@ -152,7 +152,7 @@ def test_a_full_disk_costs_only_what_is_kept(table, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", fail)
-    assert search(table, "learnt", Query("t/c0")).ranked
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked
     assert derived(table) == []
 
 
@@ -160,24 +160,24 @@ def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
     usual = os.access
     monkeypatch.setattr(os, "access", lambda p, mode, **more: usual(p, mode, **more) and not (mode & os.W_OK))
     before = {file: file.read_bytes() for file in table.rglob("*") if file.is_file()}
-    assert search(table, "learnt", Query("t/c0")).ranked
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked
     assert {file: file.read_bytes() for file in table.rglob("*") if file.is_file()} == before
 
 
 def test_only_a_few_libraries_are_kept_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(desk_module, "KEPT", 2)
+    monkeypatch.setattr(loaded_metric_module, "KEPT", 2)
     libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
     for library in libraries:
         train_metric(library, TrainRequest("euclidean", "plain"))
     for library in itertools.chain(libraries, libraries):
-        assert search(library, "plain", Query("t/c0")).ranked
-        assert len(desk_module._desks) <= 2
+        assert nearest_cases(library, "plain", Query("t/c0")).ranked
+        assert len(loaded_metric_module._open_metrics) <= 2
 
 
 def test_preparing_can_be_cancelled(table):
     with pytest.raises(Cancelled):
-        search(table, "plain", Query("t/c0"), reporter=Listening(cancel_after=-1))
-    assert search(table, "plain", Query("t/c0")).ranked
+        nearest_cases(table, "plain", Query("t/c0"), reporter=Listening(cancel_after=-1))
+    assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 
 def test_a_metric_file_that_is_gone_or_damaged_is_named(table):
@@ -186,22 +186,22 @@ def test_a_metric_file_that_is_gone_or_damaged_is_named(table):
     data = file.read_bytes()
     file.write_bytes(data[:100])
     with pytest.raises(BadInput, match=r"metric.*damaged.*train the metric again"):
-        search(table, "plain", Query("t/c0"))
+        nearest_cases(table, "plain", Query("t/c0"))
     file.unlink()
     with pytest.raises(BadInput, match=r"no metric at.*train it again"):
-        search(table, "plain", Query("t/c0"))
+        nearest_cases(table, "plain", Query("t/c0"))
     file.write_bytes(data)
-    assert search(table, "plain", Query("t/c0")).ranked
+    assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 
 def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
     library = table_library(
         tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
     )
-    asked = Query(case=next(iter(desk_for(library, "votes").case_ids.values())))
-    first = search(library, "votes", asked, k=5)
+    asked = Query(case=next(iter(open_metric(library, "votes").case_ids.values())))
+    first = nearest_cases(library, "votes", asked, k=5)
     distances = [case.distance for case in first.ranked]
     assert len(distances) == 5
     assert distances == sorted(distances)
-    parts = why(library, Search("votes", asked), first.ranked[3].case_id).groups
+    parts = explain_distance(library, Search("votes", asked), first.ranked[3].case_id).groups
     assert sum(part.amount for part in parts) == pytest.approx(distances[3], rel=1e-9, abs=1e-12)

@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ids
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder
@@ -48,7 +48,7 @@ def images(made, tmp_path):
 
 def test_the_nearest_come_first_by_the_metrics_own_distance(table):
     for name in ("plain", "learnt"):
-        result = search(table, name, Query("t/c0"), k=1000)
+        result = nearest_cases(table, name, Query("t/c0"), k=1000)
         with Library.open(table) as opened:
             rows, values = opened.features.read(opened.features.get(None))
             details = opened.catalogue.details(rows.tolist())
@@ -66,24 +66,24 @@ def test_the_nearest_come_first_by_the_metrics_own_distance(table):
 
 
 def test_the_query_and_its_patient_never_answer(table):
-    result = search(table, "plain", Query("t/c10"), k=100)
+    result = nearest_cases(table, "plain", Query("t/c10"), k=100)
     assert not {"t/c10", "t/c11"} & set(ids(result))
     assert result.same_patient in (0, 1)
-    shown = search(table, "plain", Query("t/c10"), k=100, hide_same_patient=False)
+    shown = nearest_cases(table, "plain", Query("t/c10"), k=100, hide_same_patient=False)
     assert set(ids(shown)) - set(ids(result)) == {"t/c11"}
     assert shown.same_patient == 0
 
 
 def test_fewer_than_asked_for_and_none_at_all(table):
-    assert len(search(table, "plain", Query("t/c0"), k=3).ranked) == 3
+    assert len(nearest_cases(table, "plain", Query("t/c0"), k=3).ranked) == 3
     with pytest.raises(BadArguments, match=r"Give either --case or --image"):
-        search(table, "plain", Query())
+        nearest_cases(table, "plain", Query())
     with pytest.raises(BadArguments, match=r"Give either --case or --image"):
-        search(table, "plain", Query("t/c0", Path("x.png")))
+        nearest_cases(table, "plain", Query("t/c0", Path("x.png")))
 
 
 def test_the_shape_of_the_json(table):
-    document = search(table, "learnt", Query("t/c0"), k=12).to_json()
+    document = nearest_cases(table, "learnt", Query("t/c0"), k=12).to_json()
     json.dumps(document, allow_nan=False)
     assert {
         "query", "metric", "results", "hidden", "vote", "no_good_match", "seconds",
@@ -102,39 +102,39 @@ def test_the_shape_of_the_json(table):
 
 
 def test_the_ten_nearest_vote_however_many_are_shown(table):
-    votes = [search(table, "learnt", Query("t/c0"), k=k).counts for k in (1, 10, 30)]
+    votes = [nearest_cases(table, "learnt", Query("t/c0"), k=k).counts for k in (1, 10, 30)]
     assert votes[0] == votes[1] == votes[2]
     assert sum(votes[0].values()) == 10
 
 
 def test_unknown_names_are_told(table):
     with pytest.raises(BadArguments, match=r"no metric 'magic'.*There are: learnt, plain|plain, learnt"):
-        search(table, "magic", Query("t/c0"))
+        nearest_cases(table, "magic", Query("t/c0"))
     with pytest.raises(BadInput, match=r"no case 't/c77'.*info LIB --json"):
-        search(table, "plain", Query("t/c77"))
+        nearest_cases(table, "plain", Query("t/c77"))
     with pytest.raises(BadInput, match="does not exist"):
-        search(table.with_name("gone"), "plain", Query("t/c0"))
+        nearest_cases(table.with_name("gone"), "plain", Query("t/c0"))
     # Nothing of the failed questions is kept open, and good ones still work.
-    assert search(table, "plain", Query("t/c0")).ranked
+    assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 
 def test_a_table_cannot_be_asked_with_a_image(table, tmp_path):
     (tmp_path / "x.png").write_bytes(encoded(pattern()))
     with pytest.raises(BadInput, match=r"cannot be compared by 'raw'.*Ask with --case"):
-        search(table, "plain", Query(image=tmp_path / "x.png"))
+        nearest_cases(table, "plain", Query(image=tmp_path / "x.png"))
     with pytest.raises(BadInput, match="has no image"):
-        search(table, "plain", Query("t/c0", region=Region(0, 0, 5, 5)))
+        nearest_cases(table, "plain", Query("t/c0", region=Region(0, 0, 5, 5)))
 
 
 def test_a_case_without_features_is_told_the_way_out(table, tmp_path):
     write_table(tmp_path / "t.csv", n=62)
     import_source(tmp_path / "t.csv", table)
     with pytest.raises(BadInput, match=r"t/c61 has no numbers in the feature set 'raw'.*--extractor raw"):
-        search(table, "plain", Query("t/c61"))
-    assert "t/c60" not in ids(search(table, "plain", Query("t/c0"), k=100))
+        nearest_cases(table, "plain", Query("t/c61"))
+    assert "t/c60" not in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
     extract_features(table, "raw")
-    assert "t/c60" in ids(search(table, "plain", Query("t/c0"), k=100))
-    assert search(table, "plain", Query("t/c61")).ranked
+    assert "t/c60" in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
+    assert nearest_cases(table, "plain", Query("t/c61")).ranked
 
 
 # Images
@@ -143,7 +143,7 @@ def test_a_case_without_features_is_told_the_way_out(table, tmp_path):
 def test_a_image_from_outside_finds_itself(images, tmp_path):
     asked = tmp_path / "from outside.png"
     shutil.copy(images.parent / "images" / "upright" / "p002.png", asked)
-    result = search(images, "plain", Query(image=asked), k=5)
+    result = nearest_cases(images, "plain", Query(image=asked), k=5)
     assert ids(result)[0] == "images/upright/p002.png"
     assert result.ranked[0].distance == pytest.approx(0, abs=1e-9)
     assert result.ranked[0].path == str(images.parent / "images" / "upright" / "p002.png")
@@ -152,13 +152,13 @@ def test_a_image_from_outside_finds_itself(images, tmp_path):
 
 def test_copies_are_folded_into_one(images):
     original, copy = "images/level/p000.png", "images/level/copy of p000.png"
-    result = search(images, "plain", Query("images/level/p004.png"), k=100)
+    result = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100)
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]
     assert first.alike == 1
     assert result.near_duplicates == 1
-    unfolded = search(images, "plain", Query("images/level/p004.png"), k=100, fold_duplicates=False)
+    unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, fold_duplicates=False)
     assert {original, copy} <= set(ids(unfolded))
-    own = search(images, "plain", Query(original), k=100)
+    own = nearest_cases(images, "plain", Query(original), k=100)
     assert copy not in ids(own)
     assert own.near_duplicates == 1
 
@@ -166,8 +166,8 @@ def test_copies_are_folded_into_one(images):
 def test_a_region_is_asked_with_that_part_only(images, tmp_path):
     path = images.parent / "images" / "level" / "p000.png"
     region = Region(4, 5, 30, 20)
-    by_case = search(images, "plain", Query("images/level/p000.png", region=region), k=100)
-    by_image = search(images, "plain", Query(image=path, region=region), k=100)
+    by_case = nearest_cases(images, "plain", Query("images/level/p000.png", region=region), k=100)
+    by_image = nearest_cases(images, "plain", Query(image=path, region=region), k=100)
     assert "images/level/p000.png" not in ids(by_case)
     with Library.open(images) as opened:
         metric = load_metric(opened.metric("plain").file)
@@ -190,33 +190,33 @@ def test_a_region_is_asked_with_that_part_only(images, tmp_path):
         "height": 20,
     }
     with pytest.raises(BadInput, match="lies outside the image"):
-        search(images, "plain", Query(image=path, region=Region(500, 500, 5, 5)))
+        nearest_cases(images, "plain", Query(image=path, region=Region(500, 500, 5, 5)))
 
 
 def test_a_image_that_cannot_be_read_is_told(images, tmp_path):
     (tmp_path / "bad.png").write_bytes(b"no image")
     with pytest.raises(BadInput, match=r"bad\.png"):
-        search(images, "plain", Query(image=tmp_path / "bad.png"))
+        nearest_cases(images, "plain", Query(image=tmp_path / "bad.png"))
     with pytest.raises(BadInput, match=r"gone\.png' is not there"):
-        search(images, "plain", Query(image=tmp_path / "gone.png"))
+        nearest_cases(images, "plain", Query(image=tmp_path / "gone.png"))
 
 
 def test_cases_whose_image_is_missing_still_answer(images):
     shutil.rmtree(images.parent / "images" / "level")
     import_source(images.parent / "images", images)
-    result = search(images, "plain", Query("images/level/p000.png"), k=100)
+    result = nearest_cases(images, "plain", Query("images/level/p000.png"), k=100)
     assert result.ranked
     with pytest.raises(BadInput, match="is not there"):
-        search(images, "plain", Query("images/level/p000.png", region=Region(0, 0, 9, 9)))
+        nearest_cases(images, "plain", Query("images/level/p000.png", region=Region(0, 0, 9, 9)))
 
 
 def test_something_quite_different_is_no_good_match(tmp_path):
     library = table_library(tmp_path, n=200, metrics=(PLAIN,))
-    assert not search(library, "plain", Query("t/c0")).no_good_match
+    assert not nearest_cases(library, "plain", Query("t/c0")).no_good_match
     with (tmp_path / "t.csv").open("a", encoding="utf-8") as file:
         file.write("odd,P999,90,90,90,90,90,kind 0\n")
     import_source(tmp_path / "t.csv", library)
     extract_features(library, "raw")
-    result = search(library, "plain", Query("t/odd"))
+    result = nearest_cases(library, "plain", Query("t/odd"))
     assert result.no_good_match
     assert result.ranked[0].distance > result.usual_distance

@@ -12,7 +12,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded
 
@@ -28,7 +28,10 @@ def colon(tmp_path_factory):
 
 
 def ranked(library, query):
-    return [(one.case_id, pytest.approx(one.distance)) for one in search(library, "plain", query, k=8).ranked]
+    return [
+        (one.case_id, pytest.approx(one.distance))
+        for one in nearest_cases(library, "plain", query, k=8).ranked
+    ]
 
 
 def test_a_region_of_a_case_or_file_is_measured_in_the_volume(colon):
@@ -57,9 +60,9 @@ def test_a_region_of_a_file_is_measured_in_its_volume(colon, tmp_path):
     del dataset.ImagePositionPatient
     file = tmp_path / "scan.dcm"
     file.write_bytes(encoded(dataset))
-    found = search(colon / "lib", "plain", Query(image=file, region=region), k=3)
+    found = nearest_cases(colon / "lib", "plain", Query(image=file, region=region), k=3)
     # The very candidate is in the library.
     assert found.ranked[0].case_id == case.case_id
     assert found.ranked[0].distance == pytest.approx(0.0, abs=1e-6)
     with pytest.raises(BadInput, match="wall"):
-        search(colon / "lib", "plain", Query(image=file, region=Region(23, 23, 1, 1, None, SIDE // 2)))
+        nearest_cases(colon / "lib", "plain", Query(image=file, region=Region(23, 23, 1, 1, None, SIDE // 2)))

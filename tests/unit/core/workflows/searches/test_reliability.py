@@ -18,9 +18,9 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
-from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
-from semblance.core.workflows.searches.rank_cases import ask
-from semblance.core.workflows.searches.refine_metric import judge, thumb
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.reliability import (
     FEWER,
     NOT_CALIBRATED,
@@ -29,7 +29,7 @@ from semblance.core.workflows.searches.reliability import (
     REFINED,
     SCORE_AGAIN,
 )
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -61,7 +61,7 @@ def test_training_calibrates_the_vote_on_the_patients_it_held_out(table):
 def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
     with Library.open(table) as opened:
         kept = Calibration.from_json(opened.metric("plain").scores["calibration"])
-    result = search(table, "plain", Query(held_out(table)[0]))
+    result = nearest_cases(table, "plain", Query(held_out(table)[0]))
     wanted = kept.estimate(result.counts)
     vote = json.loads(json.dumps(result.to_json()))["vote"]
     assert vote["calibrated"] is True
@@ -77,19 +77,21 @@ def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
 def test_a_query_the_metric_was_trained_on_is_told(table):
     fresh = set(held_out(table))
     seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
-    assert search(table, "plain", Query(seen)).vote.trained
+    assert nearest_cases(table, "plain", Query(seen)).vote.trained
 
 
 def test_few_held_out_cases_give_counts_only(tmp_path):
     library = table_library(tmp_path, n=50, metrics=(PLAIN,))
-    vote = search(library, "plain", Query("t/c0")).vote
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
     assert (vote.probability, vote.interval, vote.measured_on) == (None, None, None)
     assert vote.why_not == NOT_CALIBRATED
 
 
 def test_unknown_patients_are_told(tmp_path):
     library = table_library(tmp_path, n=200, patients=False, metrics=(PLAIN,))
-    assert search(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
+    assert (
+        nearest_cases(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
+    )
 
 
 def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
@@ -97,22 +99,22 @@ def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
         scores = dict(opened.metric("plain").scores)
         kept = scores.pop("calibration")
         opened.set_scores("plain", scores)
-    assert search(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
+    assert nearest_cases(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
     assert score_metric(table, "plain")["calibration"] == kept
-    assert search(table, "plain", Query("t/c0")).vote.calibrated
+    assert nearest_cases(table, "plain", Query("t/c0")).vote.calibrated
 
 
 def test_the_own_patient_among_the_nearest_takes_the_estimate_away(table):
     near = {f"t/c{n}": f"t/c{n + 1}" in _ten(table, n) for n in range(0, 200, 2)}
     assert len(set(near.values())) == 2
     for case, is_near in near.items():
-        vote = search(table, "plain", Query(case), hide_same_patient=False).vote
+        vote = nearest_cases(table, "plain", Query(case), hide_same_patient=False).vote
         assert vote.why_not == (OWN_PATIENT if is_near else "")
         assert vote.calibrated != is_near
 
 
 def _ten(library, n: int) -> list[str]:
-    found = search(library, "plain", Query(f"t/c{n}"), hide_same_patient=False)
+    found = nearest_cases(library, "plain", Query(f"t/c{n}"), hide_same_patient=False)
     return [case.case_id for case in found.ranked[:10]]
 
 
@@ -121,26 +123,26 @@ def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path
     import_source(images, tmp_path / "lib")
     extract_features(tmp_path / "lib", "colour_edge_texture")
     train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
-    whole = search(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
+    whole = nearest_cases(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
     assert whole.calibrated, whole.why_not
     part = Query("images/level/p001.png", region=Region(2, 2, 20, 20))
-    assert search(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
+    assert nearest_cases(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
 
 
 def test_a_refined_ranking_has_counts_only(table):
     request = Search("plain", Query("t/c0"), "mine")
-    assert ask(table, request).result.vote.calibrated
-    liked = ask(table, request).result.ranked[3].case_id
-    asked = judge(table, request, [thumb(request, liked, True)])
+    assert rank_cases(table, request).result.vote.calibrated
+    liked = rank_cases(table, request).result.ranked[3].case_id
+    asked = judge(table, request, [likeness_judgement(request, liked, True)])
     assert asked.result.vote.why_not == REFINED
     assert sum(asked.result.counts.values()) == 10
-    assert not ask(table, request).result.vote.calibrated
+    assert not rank_cases(table, request).result.vote.calibrated
 
 
 def test_a_ranking_without_some_features_has_counts_only_and_says_so(table):
     request = Search("plain", Query("t/c0"))
-    group = explained_groups(desk_for(table, "plain").metric)[0]
-    vote = ask(table, replace(request, without=(group,))).result.vote
+    group = explained_groups(open_metric(table, "plain").metric)[0]
+    vote = rank_cases(table, replace(request, without=(group,))).result.vote
     assert (vote.calibrated, vote.why_not) == (False, FEWER)
 
 
@@ -148,7 +150,7 @@ def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
     library = table_library(tmp_path, n=240, findings=3)
     names = "kind 0,kind 1=low;kind 2=high"
     train_metric(library, TrainRequest("euclidean", "plain", findings=names))
-    vote = search(library, "plain", Query("t/c0")).vote
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
     assert set(vote.counts) <= {"kind 0", "kind 1", "kind 2"}
     assert vote.findings == ("high", "low")
     assert vote.finding in ("high", "low")
@@ -156,7 +158,7 @@ def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
 
 def test_several_findings_are_estimated_by_the_first(tmp_path):
     library = table_library(tmp_path, n=240, findings=4, metrics=(PLAIN,))
-    vote = search(library, "plain", Query("t/c0")).vote
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
     assert vote.finding == next(iter(vote.counts))
     assert 0 < vote.interval[0] <= vote.probability <= vote.interval[1] <= 1
 
@@ -165,12 +167,12 @@ def test_several_findings_are_estimated_by_the_first(tmp_path):
 
 
 def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
-    result = search(table, "plain", Query("t/c0"), k=200)
+    result = nearest_cases(table, "plain", Query("t/c0"), k=200)
     most = next(iter(result.counts))
     wanted = [case for case in result.ranked if case.finding != most][:6]
     assert [case.case_id for case in result.others] == [case.case_id for case in wanted]
     assert [case.rank for case in result.others] == [case.rank for case in wanted]
-    few = search(table, "plain", Query("t/c0"), k=3)
+    few = nearest_cases(table, "plain", Query("t/c0"), k=3)
     assert [case.case_id for case in few.others] == [case.case_id for case in wanted]
     assert all(case.rank == 0 or case.rank <= 3 for case in few.others)
     told = few.to_json()["other_finding"]
@@ -182,16 +184,20 @@ def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
 
 def test_the_rate_is_that_of_the_librarys_own_cases(table):
     for rate in (0.0, 0.05, 0.2):
-        said = [search(table, "plain", Query(f"t/c{n}"), k=1, unusual=rate).no_good_match for n in range(200)]
+        said = [
+            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, unusual=rate).no_good_match
+            for n in range(200)
+        ]
         assert np.mean(said) == pytest.approx(rate, abs=0.01)
 
 
 def test_a_refined_search_can_have_no_good_match(table):
     request = Search("plain", Query("t/c0"), "mine", unusual=0.1)
-    liked = ask(table, request).result.ranked[3].case_id
-    judge(table, request, [thumb(request, liked, True)])
+    liked = rank_cases(table, request).result.ranked[3].case_id
+    judge(table, request, [likeness_judgement(request, liked, True)])
     found = [
-        ask(table, Search("plain", Query(f"t/c{n}"), "mine", unusual=0.1), k=1).result for n in range(200)
+        rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", unusual=0.1), k=1).result
+        for n in range(200)
     ]
     assert all(one.usual_distance is not None for one in found)
     assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
@@ -201,16 +207,16 @@ def test_a_refined_search_can_have_no_good_match(table):
 
 
 def test_diverse_results_are_the_same_nearest_in_another_order(table):
-    plain = search(table, "plain", Query("t/c0"), k=10)
-    mixed = search(table, "plain", Query("t/c0"), k=10, diverse=0.5)
-    among = [case.case_id for case in search(table, "plain", Query("t/c0"), k=50).ranked]
+    plain = nearest_cases(table, "plain", Query("t/c0"), k=10)
+    mixed = nearest_cases(table, "plain", Query("t/c0"), k=10, diverse=0.5)
+    among = [case.case_id for case in nearest_cases(table, "plain", Query("t/c0"), k=50).ranked]
     assert mixed.ranked[0].case_id == plain.ranked[0].case_id
     assert [case.case_id for case in mixed.ranked] != [case.case_id for case in plain.ranked]
     assert {case.case_id for case in mixed.ranked} <= set(among)
     assert [case.rank for case in mixed.ranked] == list(range(1, 11))
     # The vote stays that of the nearest.
     assert mixed.vote == plain.vote
-    assert ask(table, Search("plain", Query("t/c0"), diverse=0.5), k=10).result.ranked == mixed.ranked
+    assert rank_cases(table, Search("plain", Query("t/c0"), diverse=0.5), k=10).result.ranked == mixed.ranked
 
 
 # Near-duplicates
@@ -237,8 +243,8 @@ def names(cases) -> list[str]:
 
 
 def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
-    folded = search(made, "plain", Query("images/level/p001.png"), k=30)
-    plain = search(made, "plain", Query("images/level/p001.png"), k=30, fold_duplicates=False)
+    folded = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30)
+    plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, fold_duplicates=False)
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
     assert twins <= set(names(plain.ranked))
     (stays,) = twins & set(names(folded.ranked))
@@ -256,19 +262,19 @@ def test_look_alikes_with_the_other_finding_are_folded_too(made):
 
     def most(fold: bool) -> int:
         queries = [Query(f"images/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
-        found = [search(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
+        found = [nearest_cases(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
         return max(len(twins & set(names(others))) for others in found)
 
     assert (most(fold=False), most(fold=True)) == (3, 1)
 
 
 def test_a_copy_that_contradicts_is_not_folded(made):
-    shown = names(search(made, "plain", Query("images/level/p001.png"), k=30).ranked)
+    shown = names(nearest_cases(made, "plain", Query("images/level/p001.png"), k=30).ranked)
     assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
 
 
 def test_folding_leaves_as_many_as_were_asked_for(made):
-    assert len(search(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
+    assert len(nearest_cases(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
 
 
 def test_exact_copies_can_be_seen_too(made, tmp_path):
@@ -280,7 +286,7 @@ def test_exact_copies_can_be_seen_too(made, tmp_path):
     (folder / "u.csv").write_text("\n".join([rows[0], copy]) + "\n")
     import_source(folder / "u.csv", library)
     extract_features(library, "raw")
-    result = search(library, "plain", Query("t/c20"), k=60)
+    result = nearest_cases(library, "plain", Query("t/c20"), k=60)
     (case,) = [case for case in result.ranked if case.alike]
     assert case.case_id in ("t/c4", "u/copy")
     with Library.open(library) as opened:
@@ -295,13 +301,13 @@ def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypa
     asked = tmp_path / "asked.png"
     with Image.open(made.parent / "images" / "level" / "p001.png") as image:
         image.save(asked)
-    assert search(made, "plain", Query(image=asked)).warnings == ()
-    close_desks()
-    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.Desk.with_regions", True)
-    (warning,) = search(made, "plain", Query(image=asked)).warnings
+    assert nearest_cases(made, "plain", Query(image=asked)).warnings == ()
+    close_loaded_metrics()
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.LoadedMetric.with_regions", True)
+    (warning,) = nearest_cases(made, "plain", Query(image=asked)).warnings
     assert "Draw the region" in warning
-    assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
-    assert search(made, "plain", Query("images/level/p001.png")).warnings == ()
+    assert nearest_cases(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
+    assert nearest_cases(made, "plain", Query("images/level/p001.png")).warnings == ()
 
 
 def test_estimates_that_err_more_than_chance_allows_carry_a_caution(table):
@@ -314,8 +320,8 @@ def test_estimates_that_err_more_than_chance_allows_carry_a_caution(table):
             opened.set_scores(
                 "plain", scores | {"calibration": scores["calibration"] | {"ece": error, "perfect": chance}}
             )
-        close_desks()
-        result = search(table, "plain", Query(case))
+        close_loaded_metrics()
+        result = nearest_cases(table, "plain", Query(case))
         assert result.vote.measured == 60
         return result.to_json()["vote"]["caution"]
 

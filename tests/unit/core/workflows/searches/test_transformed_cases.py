@@ -16,10 +16,10 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.embedding_cache import DRAWN
-from semblance.core.workflows.searches.explain_distance import ready, why
-from semblance.core.workflows.searches.loaded_metric import close_desks, desk_for
-from semblance.core.workflows.searches.rank_cases import ask
-from semblance.core.workflows.searches.search_result import search
+from semblance.core.workflows.searches.explain_distance import explain_distance, preload_feature_groups
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.tables import table_library
 
 LEARNERS = {
@@ -42,8 +42,8 @@ def metric(request, tmp_path):
 
 def test_the_ranking_is_that_of_equal_values_in_what_is_left_out(metric):
     library, name = metric
-    left_out = explained_groups(desk_for(library, name).metric)[:2]
-    found = search(library, name, Query("t/c0"), k=1000, without=left_out, hide_same_patient=False)
+    left_out = explained_groups(open_metric(library, name).metric)[:2]
+    found = nearest_cases(library, name, Query("t/c0"), k=1000, without=left_out, hide_same_patient=False)
     with Library.open(library) as opened:
         rows, values = opened.features.read(opened.features.get(None))
         details = opened.catalogue.details(rows.tolist())
@@ -67,43 +67,43 @@ def test_the_ranking_is_that_of_equal_values_in_what_is_left_out(metric):
 
 def test_only_the_whole_metric_is_kept_on_the_disk_and_its_desk_is_not_changed(metric):
     library, name = metric
-    before = search(library, name, Query("t/c0"), k=1000)
+    before = nearest_cases(library, name, Query("t/c0"), k=1000)
     kept = sorted(path.name for path in library.rglob("*.npz"))
-    group = explained_groups(desk_for(library, name).metric)[:1]
-    blind = desk_for(library, name, without=group)
-    assert blind is desk_for(library, name, without=group)
+    group = explained_groups(open_metric(library, name).metric)[:1]
+    blind = open_metric(library, name, without=group)
+    assert blind is open_metric(library, name, without=group)
     assert sorted(path.name for path in library.rglob("*.npz")) == kept
-    again = search(library, name, Query("t/c0"), k=1000)
+    again = nearest_cases(library, name, Query("t/c0"), k=1000)
     assert again.ranked == before.ranked
 
 
 def test_a_refined_search_leaves_groups_out_too(metric):
     library, name = metric
-    group = explained_groups(desk_for(library, name).metric)[:1]
+    group = explained_groups(open_metric(library, name).metric)[:1]
     asked = Search(name, Query("t/c0"), without=group)
     assert (
-        ask(library, asked, k=50).result.ranked
-        == search(library, name, Query("t/c0"), k=50, without=group).ranked
+        rank_cases(library, asked, k=50).result.ranked
+        == nearest_cases(library, name, Query("t/c0"), k=50, without=group).ranked
     )
     assert (
-        ask(library, dataclasses.replace(asked, without=()), k=50).result.ranked
-        != ask(library, asked, k=50).result.ranked
+        rank_cases(library, dataclasses.replace(asked, without=()), k=50).result.ranked
+        != rank_cases(library, asked, k=50).result.ranked
     )
 
 
 def test_an_unknown_group_and_all_groups_are_refused(metric):
     library, name = metric
     with pytest.raises(BadArguments, match="no group of features 'Nose'") as refused:
-        search(library, name, Query("t/c0"), without=("Nose",))
-    groups = explained_groups(desk_for(library, name).metric)
+        nearest_cases(library, name, Query("t/c0"), without=("Nose",))
+    groups = explained_groups(open_metric(library, name).metric)
     assert groups[0] in refused.value.hint
     with pytest.raises(BadArguments, match="Without all its features"):
-        search(library, name, Query("t/c0"), without=groups)
+        nearest_cases(library, name, Query("t/c0"), without=groups)
 
 
 def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
     library, name = metric
-    whole = desk_for(library, name).metric
+    whole = open_metric(library, name).metric
     blind = without_groups(whole, explained_groups(whole)[:2])
     save_metric(blind, tmp_path / "blind.zip")
     again = load_metric(tmp_path / "blind.zip")
@@ -129,19 +129,19 @@ def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(
     library = table_library(tmp_path, n=600)
     train_metric(library, LEARNERS["projected"])
     asked = Search("projected", Query("t/c0"), without=("f0",))
-    unprepared = ask(library, asked).result.ranked
-    close_desks()
+    unprepared = rank_cases(library, asked).result.ranked
+    close_loaded_metrics()
     monkeypatch.setattr("semblance.core.workflows.searches.transformed_cases.CHUNKS", 1)
     with pytest.raises(Cancelled):
-        ready(library, asked, reporter=StopsAfter(2))
+        preload_feature_groups(library, asked, reporter=StopsAfter(2))
     read = []
-    desk = desk_for(library, "projected")
-    blocks = desk.library.features.blocks
-    monkeypatch.setattr(desk.library.features, "blocks", lambda *args: read.append(args) or blocks(*args))
-    ready(library, asked)
+    loaded = open_metric(library, "projected")
+    blocks = loaded.library.features.blocks
+    monkeypatch.setattr(loaded.library.features, "blocks", lambda *args: read.append(args) or blocks(*args))
+    preload_feature_groups(library, asked)
     # What was begun is finished, not begun anew; once ready nothing more is read.
     assert read == []
-    assert ask(library, asked).result.ranked == unprepared
+    assert rank_cases(library, asked).result.ranked == unprepared
     assert read == []
 
 
@@ -149,9 +149,9 @@ def test_the_cases_that_tell_what_is_usual_are_the_same_from_memory_and_from_the
     library = table_library(tmp_path, n=80)
     train_metric(library, LEARNERS["plain"])
     request = Search("plain", Query("t/c0"))
-    told = why(library, request, "t/c5")
-    desk = desk_for(library, "plain")
-    assert len(desk.drawn) == DRAWN
-    desk.drawn = None
-    desk.slim()
-    assert why(library, request, "t/c5") == told
+    told = explain_distance(library, request, "t/c5")
+    loaded = open_metric(library, "plain")
+    assert len(loaded.drawn) == DRAWN
+    loaded.drawn = None
+    loaded.drop_caches()
+    assert explain_distance(library, request, "t/c5") == told
