@@ -11,7 +11,7 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.operations import searching
 from semblance.app.timers import one_shot
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.searches import saved_searches
@@ -161,7 +161,7 @@ def show_last(context: Context, found: ReopenedSearch) -> None:
             tr("'{name}' was opened as far as it can be shown.", name=found.name)
             if found.name
             else tr("The last search was opened as far as it can be shown."),
-            " ".join(map(shown, found.notes)),
+            " ".join(map(translate, found.notes)),
         )
 
 
@@ -174,7 +174,7 @@ def show_reopened(context: Context, found: ReopenedSearch) -> None:
         again = "" if found.is_current else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name),
-            " ".join((*map(shown, found.notes), again)),
+            " ".join((*map(translate, found.notes), again)),
         )
 
 

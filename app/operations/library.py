@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Jobs, Lane
 from semblance.app.operations import keeping, searching
-from semblance.core.language import shown, tr, tr_n
+from semblance.core.language import tr, tr_n, translate
 from semblance.core.workflows.library import importing, opening, relinking
 from semblance.core.workflows.library.importing import ImportResult
 from semblance.core.workflows.library.opening import LibrarySnapshot
@@ -131,12 +131,12 @@ def import_source(
                     said=said,
                 ),
                 " ".join(
-                    (tr("File > Files not read… lists each with its reason."), *map(shown, result.notes))
+                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
                 ),
             )
         else:
             context.messages.info(
-                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(shown, result.notes))
+                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(translate, result.notes))
             )
         if context.state.path == library:
             renew(context)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.impute import Impute
@@ -45,8 +45,8 @@ def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
     unknown = [group for group in groups if group not in known]
     if unknown:
         raise BadArguments(
-            say("The metric has no group of features '{unknown}'.", unknown=unknown[0]),
-            say("It has: {known}.", known=", ".join(known[:20])),
+            tr_lazy("The metric has no group of features '{unknown}'.", unknown=unknown[0]),
+            tr_lazy("It has: {known}.", known=", ".join(known[:20])),
         )
     left_out = tuple(name for name in known if name in set(groups))
     if len(left_out) == len(known):

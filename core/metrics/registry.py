@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.comparators.convnet import ConvNet
 from semblance.core.metrics.comparators.distboost import DistBoost
 from semblance.core.metrics.comparators.euclidean import Euclidean
@@ -71,7 +71,7 @@ def learner_class(name: str) -> type[Learner]:
             return learner
     names = ", ".join(learner.name for learner in _LEARNERS)
     raise BadArguments(
-        say("There is no learner '{name}'.", name=name), say("Learners: {names}.", names=names)
+        tr_lazy("There is no learner '{name}'.", name=name), tr_lazy("Learners: {names}.", names=names)
     )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.cell_pairs import CellPairs
 from semblance.core.metrics.boosting.dense_bits import DensePairs
 from semblance.core.metrics.distance import Distance, Matrix
@@ -93,7 +93,7 @@ def boost(
     while len(bits) < rounds:
         reporter.check_cancelled()
         if bits and reporter.stop_requested:
-            return ended(say("Stopped on request after {n} rounds.", n=len(bits)))
+            return ended(tr_lazy("Stopped on request after {n} rounds.", n=len(bits)))
         cut = best_cut(weights, X)
         if cut is None:
             break
@@ -107,17 +107,19 @@ def boost(
         reporter.progress(len(bits), rounds, title)
         reporter.partial(_point(bits, weights.objective, distance))
         if weights.objective < SMALLEST_OBJECTIVE * objectives[0]:
-            return ended(say("Stopped after {n} rounds: the objective is down to nothing.", n=len(bits)))
+            return ended(tr_lazy("Stopped after {n} rounds: the objective is down to nothing.", n=len(bits)))
         if objectives[-2] - objectives[-1] < SMALLEST_CHANGE * objectives[-2]:
-            return ended(say("Stopped after {n} rounds: the objective hardly fell any more.", n=len(bits)))
+            return ended(
+                tr_lazy("Stopped after {n} rounds: the objective hardly fell any more.", n=len(bits))
+            )
     if not bits:
         raise BadInput(
             "No threshold on these features keeps similar cases closer than dissimilar ones.",
             "Try other features, or check the findings.",
         )
     if len(bits) < rounds:
-        return ended(say("Stopped after {n} rounds: no further bit helps.", n=len(bits)))
-    return ended(say("All {n} rounds.", n=len(bits)))
+        return ended(tr_lazy("Stopped after {n} rounds: no further bit helps.", n=len(bits)))
+    return ended(tr_lazy("All {n} rounds.", n=len(bits)))
 
 
 def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.comparators.rca import chunklets_of
@@ -121,7 +121,7 @@ class DistBoost(Learner):
             clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
         check_memory(
             8.0 * _COPIES * len(source) * clouds,
-            say("{n:,} pairs of cases in {clouds} clouds", n=len(source), clouds=clouds),
+            tr_lazy("{n:,} pairs of cases in {clouds} clouds", n=len(source), clouds=clouds),
             FEWER_PAIRS,
         )
         with threadpool_limits(limits=1, user_api="blas"):
@@ -135,7 +135,10 @@ class DistBoost(Learner):
             y=y,
             groups=groups,
             constraints=source.counts(),
-            notes=(note, say("Cases of one cloud are at distance 0; the Euclidean distance orders them.")),
+            notes=(
+                note,
+                tr_lazy("Cases of one cloud are at distance 0; the Euclidean distance orders them."),
+            ),
             rounds=len(boosting.weights),
         )
         return self
@@ -158,11 +161,11 @@ class DistBoost(Learner):
                         "No partition of these features tells similar from dissimilar cases.",
                         "Try other features, or check the findings.",
                     )
-                return say("Stopped after {done} rounds: no further mixture helps.", done=done)
+                return tr_lazy("Stopped after {done} rounds: no further mixture helps.", done=done)
             reporter.partial(_point(done + 1, boosting.error, boosting.distance(projection)))
             if reporter.stop_requested:
-                return say("Stopped on request after {done} rounds.", done=done + 1)
-        return say("All {rounds} rounds.", rounds=self.rounds)
+                return tr_lazy("Stopped on request after {done} rounds.", done=done + 1)
+        return tr_lazy("All {rounds} rounds.", rounds=self.rounds)
 
 
 def _point(number: int, error: float, distance: MixtureDistance) -> TrainingPoint:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.memory import check_memory
 from semblance.core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
@@ -86,7 +86,7 @@ class ITML(LinearLearner):
         space = RowSpace(given.X)
         check_memory(
             8.0 * _COPIES * len(source) * space.rows.shape[1],
-            say("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
             FEWER_PAIRS,
         )
         z = source.differences(space.rows)
@@ -112,10 +112,10 @@ class ITML(LinearLearner):
             change = float(np.abs(state.multiplier - before).sum())
             size = float(np.linalg.norm(before) + np.linalg.norm(state.multiplier))
             if change <= self.tolerance * size:
-                return say("Converged after {done} passes.", done=done + 1)
+                return tr_lazy("Converged after {done} passes.", done=done + 1)
             if reporter.stop_requested:
-                return say("Stopped on request after {done} passes.", done=done + 1)
-        return say("All {passes} passes; not yet converged.", passes=self.passes)
+                return tr_lazy("Stopped on request after {done} passes.", done=done + 1)
+        return tr_lazy("All {passes} passes; not yet converged.", passes=self.passes)
 
 
 @dataclass(eq=False)

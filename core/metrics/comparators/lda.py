@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.inputs.labelled import labelled
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
 from semblance.core.parameters import Parameter
@@ -46,4 +46,4 @@ class LDA(LinearLearner):
         L = fitted.scalings_.T[: self.components or None] / scale
         if not len(L):
             L = np.zeros((1, X.shape[1]))
-        return Learnt(L, (say("{n} discriminants.", n=len(L)),))
+        return Learnt(L, (tr_lazy("{n} discriminants.", n=len(L)),))

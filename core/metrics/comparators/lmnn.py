@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import labelled
 from semblance.core.metrics.inputs.memory import check_memory
@@ -67,13 +67,13 @@ class LMNN(LinearLearner):
         X = X - X.mean(axis=0)
         check_memory(
             8.0 * _COPIES * self.k * X.size,
-            say(
+            tr_lazy(
                 "The differences of {n:,} cases of {shape:,} features from {k} targets each",
                 n=len(X),
                 shape=X.shape[1],
                 k=self.k,
             ),
-            say("Train on fewer cases, ask for fewer targets (k), or put the step pca in front."),
+            tr_lazy("Train on fewer cases, ask for fewer targets (k), or put the step pca in front."),
         )
         targets = target_neighbours(X, codes, self.k)
         known = targets >= 0
@@ -83,8 +83,8 @@ class LMNN(LinearLearner):
         X = X / scale
         check_memory(
             expected_bytes(X, codes, targets),
-            say("The impostors of {n:,} cases", n=len(X)),
-            say("Train on fewer cases, or use boostmetric, which looks at the nearest few."),
+            tr_lazy("The impostors of {n:,} cases", n=len(X)),
+            tr_lazy("Train on fewer cases, or use boostmetric, which looks at the nearest few."),
         )
         found = minimise(
             lambda L: objective(L, X, codes, targets, self.push),

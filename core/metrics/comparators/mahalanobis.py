@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.inputs.rows import check_different
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
 from semblance.core.metrics.maths.covariance import covariance, invertible, whitening
@@ -45,5 +45,5 @@ def shrinkage_note(taken: float, asked: float) -> tuple[str, ...]:
     """For the card."""
     if taken == 0.0:
         return ()
-    why = "" if asked else say(": the covariance could not be inverted")
-    return (say("Covariance shrunk by {share:g}{why}.", share=np.round(taken, 4), why=why),)
+    why = "" if asked else tr_lazy(": the covariance could not be inverted")
+    return (tr_lazy("Covariance shrunk by {share:g}{why}.", share=np.round(taken, 4), why=why),)

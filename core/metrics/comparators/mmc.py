@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.comparators.mahalanobis import shrinkage_note
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.memory import check_memory
@@ -62,7 +62,7 @@ class MMC(LinearLearner):
         check_different(given.X)
         check_memory(
             8.0 * _COPIES * len(source) * given.X.shape[1],
-            say("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
             FEWER_PAIRS,
         )
         z = source.differences(given.X)

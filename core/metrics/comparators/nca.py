@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import labelled
 from semblance.core.metrics.inputs.memory import check_memory
@@ -51,12 +51,12 @@ class NCA(LinearLearner):
         X, codes, _ = labelled(self.title, given.X, given.y)
         check_memory(
             8.0 * _SQUARES * len(X) ** 2,
-            say(
+            tr_lazy(
                 "{title} compares all of {n:,} training cases with each other, which",
                 title=self.title,
                 n=len(X),
             ),
-            say("Train on fewer cases, or use ccml."),
+            tr_lazy("Train on fewer cases, or use ccml."),
         )
         reporter = given.reporter
         centred = X - X.mean(axis=0)
@@ -95,9 +95,9 @@ class NCA(LinearLearner):
         L = nca.components_ if not state["stopped"] or state["L"] is None else state["L"]
         rounds = int(state["rounds"])
         if state["stopped"]:
-            note = say("Stopped on request after {rounds} rounds.", rounds=rounds)
+            note = tr_lazy("Stopped on request after {rounds} rounds.", rounds=rounds)
         elif rounds >= self.rounds:
-            note = say("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
+            note = tr_lazy("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
         else:
-            note = say("Converged after {rounds} rounds.", rounds=rounds)
+            note = tr_lazy("Converged after {rounds} rounds.", rounds=rounds)
         return Learnt(L / scale, (note,), rounds=rounds)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import Labelled, labelled
 from semblance.core.metrics.inputs.memory import check_memory
@@ -74,8 +74,8 @@ class NCMC(LinearLearner):
         centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
         check_memory(
             8.0 * _COPIES * len(rows.X) * len(centres),
-            say("Comparing {n:,} cases with {n2:,} centres", n=len(rows.X), n2=len(centres)),
-            say("Ask for fewer centres, or train on fewer cases."),
+            tr_lazy("Comparing {n:,} cases with {n2:,} centres", n=len(rows.X), n2=len(centres)),
+            tr_lazy("Ask for fewer centres, or train on fewer cases."),
         )
         directions = np.linalg.svd(rows.X, full_matrices=True)[2][: self.components or d]
         found = minimise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.parameters import Parameter
@@ -48,4 +48,4 @@ class PrincipalComponents(LinearLearner):
             scores = step.transform(given.X).var(axis=0)
             kept = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
             kept = min(kept, len(step.components_))
-        return Learnt(step.components_[:kept], (say("{kept} components.", kept=kept),))
+        return Learnt(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import checked_pairs
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.comparators.mahalanobis import SHRINKAGE, shrinkage_note
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import numbered
@@ -48,7 +48,7 @@ class RCA(LinearLearner):
         if not centred.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
         S, taken = invertible(covariance(centred), centred, self.shrinkage)
-        told = say("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
+        told = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
         return Learnt(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
 
 
@@ -65,7 +65,7 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
 
     if y is None and pairs is None:
         raise BadInput(
-            say("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+            tr_lazy("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
         )
     i, j = np.empty((2, 0), dtype=np.int64)
     if y is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 def torch_for(title: str) -> Any:
@@ -20,7 +20,7 @@ def torch_for(title: str) -> Any:
         import torch
     except ImportError:
         raise BadInput(
-            say("{title} needs PyTorch, which is not installed.", title=title),
+            tr_lazy("{title} needs PyTorch, which is not installed.", title=title),
             'Install it with: pip install "semblance[deep]".',
         ) from None
     return torch

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix
 
 _NAMES = ("directions", "thresholds", "weights")
@@ -41,16 +41,16 @@ class CutDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        what = say("A distance of {kind}", kind=cls.kind)
+        what = tr_lazy("A distance of {kind}", kind=cls.kind)
         if settings or set(arrays) != set(_NAMES):
-            raise BadInput(say("{what} needs directions, thresholds and weights.", what=what))
+            raise BadInput(tr_lazy("{what} needs directions, thresholds and weights.", what=what))
         directions, thresholds, weights = (arrays[name] for name in _NAMES)
         if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
-            raise BadInput(say("{what} has arrays of the wrong form.", what=what))
+            raise BadInput(tr_lazy("{what} has arrays of the wrong form.", what=what))
         if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
-            raise BadInput(say("{what} has arrays that do not fit together.", what=what))
+            raise BadInput(tr_lazy("{what} has arrays that do not fit together.", what=what))
         if directions.shape[0] < 1 or not (arrays[cls.positive] > 0).all():
             raise BadInput(
-                say("{what} has {positive} that are not all positive.", what=what, positive=cls.positive)
+                tr_lazy("{what} has {positive} that are not all positive.", what=what, positive=cls.positive)
             )
         return cls(directions, thresholds, weights)

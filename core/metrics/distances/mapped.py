@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix, Part
 
 
@@ -34,7 +34,7 @@ class MappedDistance(Distance):
         z = (self.base.embed(q[np.newaxis]) - self.base.embed(x[np.newaxis]))[0]
         amounts = z * (self.L.T @ (self.L @ z))
         return [
-            Part(say("dimension {number}", number=number), float(amount))
+            Part(tr_lazy("dimension {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
 

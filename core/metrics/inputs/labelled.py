@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import check_findings, finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.rows import check_different
 
@@ -37,7 +37,7 @@ def check_one_each(cases: int, findings: int) -> None:
     """
     if cases != findings:
         raise BadInput(
-            say("There are {cases} cases but {findings} findings.", cases=cases, findings=findings),
+            tr_lazy("There are {cases} cases but {findings} findings.", cases=cases, findings=findings),
             "Give one finding a case.",
         )
 
@@ -62,7 +62,7 @@ def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
     """
     if y is None:
         raise BadInput(
-            say("{title} learns from findings.", title=title), "Give the findings of the training cases."
+            tr_lazy("{title} learns from findings.", title=title), "Give the findings of the training cases."
         )
     codes, names = numbered(len(X), y)
     check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: The share of the memory that a learner may take; the rest is for the window and other programs.
 _SHARE = 0.75
@@ -39,7 +39,7 @@ def check_memory(needed: float, what: str, way_out: str) -> None:
     there = budget()
     if needed > there:
         raise BadInput(
-            say(
+            tr_lazy(
                 "{what} would take {needed} of memory; {there} may be used.",
                 what=what,
                 needed=_text(needed),
@@ -55,13 +55,13 @@ def check_features(count: int) -> None:
     Raises:
         BadInput: it would be larger than a stored metric may be, or several would not fit into memory.
     """
-    way_out = say(
+    way_out = tr_lazy(
         "Reduce them to {max_features:,} or fewer, for example by the step 'pca:200'.",
         max_features=MAX_FEATURES,
     )
     if count > MAX_FEATURES:
         raise BadInput(
-            say(
+            tr_lazy(
                 "A matrix of {count:,} features would take {count2}.",
                 count=count,
                 count2=_text(8.0 * count**2),
@@ -70,7 +70,7 @@ def check_features(count: int) -> None:
         )
     check_memory(
         8.0 * _MATRICES * count**2,
-        say("{matrices} matrices of {count:,} features", matrices=_MATRICES, count=count),
+        tr_lazy("{matrices} matrices of {count:,} features", matrices=_MATRICES, count=count),
         way_out,
     )
 
@@ -91,7 +91,7 @@ def _installed() -> int:
 
 def _text(size: float) -> str:
     return (
-        say("{size:,.1f} GiB", size=size / 2**30)
+        tr_lazy("{size:,.1f} GiB", size=size / 2**30)
         if size >= 2**30
-        else say("{size:,.1f} MiB", size=size / 2**20)
+        else tr_lazy("{size:,.1f} MiB", size=size / 2**20)
     )

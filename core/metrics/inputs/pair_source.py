@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from semblance.core.constraints import Rows, checked_pairs, sample_pairs
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import numbered
 from semblance.core.metrics.inputs.memory import check_memory
 
 #: The way out where pairs do not fit into memory.
-FEWER_PAIRS = say("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
+FEWER_PAIRS = tr_lazy("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
 #: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
 _PER_PAIR = 200
 
@@ -68,7 +68,7 @@ def training_pairs(
     """
     if y is None and pairs is None:
         raise BadInput(
-            say("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+            tr_lazy("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
         )
     tables = []
     if y is not None:
@@ -77,7 +77,7 @@ def training_pairs(
             count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
             check_memory(
                 _PER_PAIR * count,
-                say("Drawing {count:,} pairs of {n:,} findings", count=count, n=len(names)),
+                tr_lazy("Drawing {count:,} pairs of {n:,} findings", count=count, n=len(names)),
                 FEWER_PAIRS,
             )
             tables.append(sample_pairs(y, count, seed))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 
 #: The largest number of training rows lies between: learners take it to the sixth power.
@@ -35,7 +35,7 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
         raise BadInput("The features are not a table of cases by numbers.", "Give one row of numbers a case.")
     if n_features is not None and rows.shape[1] != n_features:
         raise BadInput(
-            say(
+            tr_lazy(
                 "{n_features} numbers a case are expected, {shape} were given.",
                 n_features=n_features,
                 shape=rows.shape[1],
@@ -63,13 +63,13 @@ def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: in
     if largest > 0.0 and not _LEAST < largest < _MOST:
         size = "large" if largest >= _MOST else "small"
         raise BadInput(
-            say("The features are too {size} to learn from.", size=size), "Add the step 'standardise'."
+            tr_lazy("The features are too {size} to learn from.", size=size), "Add the step 'standardise'."
         )
     if groups is not None:
         patients = np.asarray(groups)
         if patients.shape != (len(rows),):
             raise BadInput(
-                say("There are {n} cases but {size} patients.", n=len(rows), size=patients.size),
+                tr_lazy("There are {n} cases but {size} patients.", n=len(rows), size=patients.size),
                 "Give one patient a case, empty where unknown.",
             )
     return rows

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import check_one_each, labelled
 from semblance.core.metrics.inputs.rows import check_different
@@ -35,7 +35,7 @@ def triplet_source(
     if triplets is None:
         if y is None:
             raise BadInput(
-                say("{title} learns from findings or triplets.", title=title), "Give it one of them."
+                tr_lazy("{title} learns from findings or triplets.", title=title), "Give it one of them."
             )
         known = labelled(title, X, y)
         return TripletSource(known.X, known.codes, None)

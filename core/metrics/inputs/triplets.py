@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.int64]
 
@@ -24,14 +24,14 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
     if not len(table):
         raise BadInput("There is no triplet to learn from.", "Give at least one, or findings.")
     if table.min() < 0 or table.max() >= n:
-        raise BadInput(say("A triplet names a row outside 0 to {n}.", n=n - 1), "Rows count from 0.")
+        raise BadInput(tr_lazy("A triplet names a row outside 0 to {n}.", n=n - 1), "Rows count from 0.")
     table = np.unique(table.astype(np.int64), axis=0)
     i, j, k = table.T
     twice = (i == j) | (i == k) | (j == k)
     if twice.any():
         row = int(twice.argmax())
         raise BadInput(
-            say("The triplet {table} names a case twice.", table=tuple(table[row].tolist())),
+            tr_lazy("The triplet {table} names a case twice.", table=tuple(table[row].tolist())),
             "Name three cases.",
         )
     key, reverse = (i * n + j) * n + k, (i * n + k) * n + j
@@ -39,7 +39,7 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
     if both.any():
         row = int(both.argmax())
         raise BadInput(
-            say(
+            tr_lazy(
                 "Row {i} is said to be closer to {j} than to {k}, and the other way round.",
                 i=i[row],
                 j=j[row],

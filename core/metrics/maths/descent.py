@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.tasks import Reporter
 
@@ -73,9 +73,9 @@ def minimise(
     done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=told, options=options)
     count = int(state["round"])
     if state["stopped"]:
-        note = say("Stopped on request after {count} rounds.", count=count)
+        note = tr_lazy("Stopped on request after {count} rounds.", count=count)
     elif done.status == 1:
-        note = say("All {count} rounds; not yet at the optimum.", count=count)
+        note = tr_lazy("All {count} rounds; not yet at the optimum.", count=count)
     else:
-        note = say("Converged after {count} rounds.", count=count)
+        note = tr_lazy("Converged after {count} rounds.", count=count)
     return Descent(state["best"], float(state["value"]), count, note)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 
 KERNELS = ("rbf", "laplacian", "polynomial")
@@ -55,7 +55,7 @@ class Kernel:
             raise BadInput("A kernel distance without a kernel and its width.")
         if type(degree) is not int or not 1 <= degree <= MAX_DEGREE:
             raise BadInput(
-                say("The degree of a kernel is not one of 1 to {max_degree}.", max_degree=MAX_DEGREE)
+                tr_lazy("The degree of a kernel is not one of 1 to {max_degree}.", max_degree=MAX_DEGREE)
             )
         return cls(name, gamma, degree)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.online.click_form import ClickForm
@@ -35,7 +35,7 @@ def clicked_metric(
     ``base`` are not those of the result, so the card has none.
     """
     # Who judged is a field of its own: notes stand in reports.
-    came_from = say_n(
+    came_from = tr_lazy_n(
         "{n} judgement on the metric '{card}'",
         "{n} judgements on the metric '{card}'",
         judgements,
@@ -62,7 +62,7 @@ def clicked_metric(
         constraints={**old.constraints, "judgements": judgements, "judged triplets": triplets},
         imputed=old.imputed,
         dropped_columns=old.dropped_columns,
-        notes=(*old.notes, say("Refined with {came_from}.", came_from=came_from)),
+        notes=(*old.notes, tr_lazy("Refined with {came_from}.", came_from=came_from)),
         authors=tuple(dict.fromkeys((*old.authors, *authors))),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -21,7 +21,7 @@ from semblance.core.constraints import (
     visual_pairs,
 )
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.bit_boosting import Bit, boost
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
@@ -37,7 +37,7 @@ from semblance.core.tasks import SILENT, Reporter
 #: 8 GiB for the rows and, in the worst case, five sums over cells of the same size.
 MAX_VALUES = (8 << 30) // 8 // 6
 
-_TIES = say("Cases with equal bits are at distance 0; equal distances are ordered by the Euclidean one.")
+_TIES = tr_lazy("Cases with equal bits are at distance 0; equal distances are ordered by the Euclidean one.")
 
 
 class Space(Protocol):
@@ -159,13 +159,13 @@ class BDM(Learner):
     def _check_memory(self, n: int, d: int) -> None:
         if n * d > MAX_VALUES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "{n:,} cases of {d:,} features would take {value:.0f} GiB of memory.",
                     n=n,
                     d=d,
                     value=6 * 8 * n * d / 2**30,
                 ),
-                say(
+                tr_lazy(
                     "Train on at most {max_values:,} cases, or put the step pca in front.",
                     max_values=MAX_VALUES // d,
                 ),
@@ -187,7 +187,7 @@ class BDM(Learner):
         n = len(X)
         if y is None and pairs is None:
             raise BadInput(
-                say("{title} learns from findings or pairs.", title=self.title),
+                tr_lazy("{title} learns from findings or pairs.", title=self.title),
                 "Give it at least one of them.",
             )
         similarity, names = no_findings(n), None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import Similarity, check_usable, count_pairs, no_findings
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import numbered
 from semblance.core.metrics.inputs.looks_and_findings import pairs_between
@@ -59,7 +59,9 @@ class BDMBetween(BDM):
         if not self.visual_share:
             return super()._constraints(X, y, pairs, reporter)
         if y is None:
-            raise BadInput(say("{title} learns from findings.", title=self.title), "Give the cases findings.")
+            raise BadInput(
+                tr_lazy("{title} learns from findings.", title=self.title), "Give the cases findings."
+            )
         codes, names = numbered(len(X), y)
         told = pairs_between(X, codes, self.visual_share, self.random_state or 0, reporter)
         similarity = no_findings(len(X)).with_pairs(told)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.bit_boosting import Bit
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
@@ -96,13 +96,13 @@ class BDMKernel(BDMV):
         landmarks = min(n, self.landmarks)
         if n * landmarks > MAX_KERNEL_VALUES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "{n:,} cases by {landmarks:,} landmarks would take {n2:.1f} GiB of memory.",
                     n=n,
                     landmarks=landmarks,
                     n2=8 * n * landmarks / 2**30,
                 ),
-                say(
+                tr_lazy(
                     "Ask for at most {max_kernel_values:,} landmarks, or train on fewer cases.",
                     max_kernel_values=MAX_KERNEL_VALUES // n,
                 ),
@@ -119,9 +119,9 @@ class BDMKernel(BDMV):
     def _notes(self, space: Space) -> tuple[str, ...]:
         assert isinstance(space, _KernelValues)
         kernel = space.kernel
-        degree = say(" of degree {degree}", degree=kernel.degree) if kernel.name == "polynomial" else ""
+        degree = tr_lazy(" of degree {degree}", degree=kernel.degree) if kernel.name == "polynomial" else ""
         return (
-            say(
+            tr_lazy(
                 "Kernel {kernel}{degree}, gamma {gamma:.3g}, {n} landmarks.",
                 kernel=kernel.name,
                 degree=degree,

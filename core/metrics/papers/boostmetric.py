@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
 from semblance.core.metrics.boosting.margin_losses import LOSSES
 from semblance.core.metrics.boosting.nearest_triplets import nearest_triplets
@@ -178,8 +178,8 @@ class BoostMetric(Learner):
         kept = self.rounds if self.corrective == "total" or self.loss == "hinge" else 0
         check_memory(
             (_PER_TRIPLET + 8.0 * kept) * triplets,
-            say("{triplets:,} triplets", triplets=triplets),
-            say("Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases."),
+            tr_lazy("{triplets:,} triplets", triplets=triplets),
+            tr_lazy("Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases."),
         )
 
 
@@ -223,7 +223,7 @@ class _Passes:
                 "Try other features, or check the findings.",
             )
         if learner.passes > 1:
-            self.stopped = say("{n} passes. {stopped}", n=len(self.objectives), stopped=self.stopped)
+            self.stopped = tr_lazy("{n} passes. {stopped}", n=len(self.objectives), stopped=self.stopped)
         return self
 
     def distance(self) -> LinearDistance:
@@ -242,12 +242,14 @@ class _Passes:
         while len(objectives) < learner.rounds:
             reporter.check_cancelled()
             if M is not None and reporter.stop_requested:
-                self.stopped = say("Stopped on request after {n} rounds.", n=len(objectives))
+                self.stopped = tr_lazy("Stopped on request after {n} rounds.", n=len(objectives))
                 break
             try:
                 objective, M = next(rounds)
             except StopIteration as end:
-                self.stopped = say("Stopped after {n} rounds: {value}.", n=len(objectives), value=end.value)
+                self.stopped = tr_lazy(
+                    "Stopped after {n} rounds: {value}.", n=len(objectives), value=end.value
+                )
                 break
             if not objectives:
                 self.objectives.append(objectives)
@@ -258,7 +260,7 @@ class _Passes:
             reporter.progress(done, learner.passes * learner.rounds, learner.title)
             reporter.partial(self._point(M, objective))
         else:
-            self.stopped = say("All {n} rounds.", n=len(objectives))
+            self.stopped = tr_lazy("All {n} rounds.", n=len(objectives))
         return M
 
     def _rounds(self, margins: TripletMargins) -> Rounds:
@@ -266,11 +268,11 @@ class _Passes:
         if learner.loss == "hinge":
             if margins.n_triplets > MOST_HINGE_TRIPLETS:
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "{n_triplets} triplets are too many for the linear program of the hinge loss.",
                         n_triplets=margins.n_triplets,
                     ),
-                    say(
+                    tr_lazy(
                         "Use loss=logistic, or fewer cases or neighbours (up to {most_hinge_triplets}).",
                         most_hinge_triplets=MOST_HINGE_TRIPLETS,
                     ),

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.constraints import finding_codes
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.inputs.labelled import Labelled, labelled
 from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from semblance.core.metrics.maths.row_space import RowSpace
@@ -135,7 +135,7 @@ class CCML(LinearLearner):
                 )
             if reporter.stop_requested:
                 notes.append(
-                    say(
+                    tr_lazy(
                         "Stopped on request after {round} of {rounds} rounds.",
                         round=ascent.round,
                         rounds=rounds,
@@ -143,7 +143,7 @@ class CCML(LinearLearner):
                 )
                 break
         else:
-            notes.append(say("All {rounds} rounds.", rounds=rounds))
+            notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
         return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
@@ -161,8 +161,8 @@ class CCML(LinearLearner):
 
 
 def _described(choice: Choice, chosen: bool) -> str:
-    how = say(", chosen on cases set aside") if chosen else ""
-    return say(
+    how = tr_lazy(", chosen on cases set aside") if chosen else ""
+    return tr_lazy(
         "k = {k}, rate {rate:g}, decay {decay:g}, {components} dimensions{how}.",
         k=choice.k,
         rate=choice.rate,

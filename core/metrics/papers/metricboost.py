@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.cut import Cut
 from semblance.core.metrics.boosting.given_triplets import GivenTriplets
 from semblance.core.metrics.boosting.quadratic_triplets import QuadraticTriplets
@@ -140,7 +140,7 @@ class MetricBoost(Learner):
         self._check_parameters()
         if self.readout == "votes" and self.weak != "binary":
             raise BadArguments(
-                say("Only weak=binary votes, not weak={weak}.", weak=self.weak),
+                tr_lazy("Only weak=binary votes, not weak={weak}.", weak=self.weak),
                 "Use readout=mahalanobis with it.",
             )
         rows = training_rows(X, groups)
@@ -163,7 +163,7 @@ class MetricBoost(Learner):
         counts = {"triplets": int(weights.count)}
         notes = [found.stopped]
         if isinstance(weights, VoteTriplets | QuadraticTriplets) and self.anchors:
-            notes.append(say("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
+            notes.append(tr_lazy("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -214,16 +214,16 @@ class _Rounds:
         while len(self.found) < learner.rounds:
             done = len(self.found)
             if done and reporter.stop_requested:
-                self.stopped = say("Stopped on request after {done} rounds.", done=done)
+                self.stopped = tr_lazy("Stopped on request after {done} rounds.", done=done)
                 return self
             weak = self._next()
             if weak is None:
-                self.stopped = say("Stopped after {done} rounds: no further direction helps.", done=done)
+                self.stopped = tr_lazy("Stopped after {done} rounds: no further direction helps.", done=done)
                 break
             weights.refresh(reporter)
             # Normalised rounds fall by r^2 / 2 as they must, be that less than rounding.
             if learner.weak != "normalised" and weights.log_bound > self.log_bounds[-1] - _LEAST_FALL:
-                self.stopped = say(
+                self.stopped = tr_lazy(
                     "Stopped after {done} rounds: the bound on the error fell no more.", done=done
                 )
                 break
@@ -236,7 +236,7 @@ class _Rounds:
                 "Along no direction do other findings lie farther from a case than its own.",
                 "Try other features, or check the findings.",
             )
-        self.stopped = self.stopped or say("All {n} rounds.", n=len(self.found))
+        self.stopped = self.stopped or tr_lazy("All {n} rounds.", n=len(self.found))
         return self
 
     def distance(self) -> Distance:

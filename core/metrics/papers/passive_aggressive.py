@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
@@ -169,7 +169,7 @@ class PassiveAggressive(Learner):
             passes = self.passes or usual_passes(len(rows), len(source))
             order = _order(source, passes, np.random.default_rng([seed, 1]))
             stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
-            ended = stopped or say("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
+            ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
             self._keep(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
             self,
@@ -241,11 +241,11 @@ class PassiveAggressive(Learner):
         check_features(n_features)
         distance = LinearDistance(n_features) if self._started is None else self._started[0]
         if distance.n_features != n_features:
-            takes = say(
+            takes = tr_lazy(
                 "The metric to start from takes {n_features} features", n_features=distance.n_features
             )
             raise BadInput(
-                say("{takes}, not {n_features}.", takes=takes, n_features=n_features),
+                tr_lazy("{takes}, not {n_features}.", takes=takes, n_features=n_features),
                 "Use the same features and steps.",
             )
         if isinstance(distance, MappedDistance):
@@ -314,7 +314,9 @@ class PassiveAggressive(Learner):
             for begin in range(0, len(pairs), chunk):
                 reporter.check_cancelled()
                 if done and reporter.stop_requested:
-                    return say("Stopped on request after {done} of {steps} pairs.", done=done, steps=steps)
+                    return tr_lazy(
+                        "Stopped on request after {done} of {steps} pairs.", done=done, steps=steps
+                    )
                 part = pairs.take(np.arange(begin, min(begin + chunk, len(pairs))))
                 learn(part.differences(space.rows), part.label, rule)
                 done += len(part)
@@ -338,14 +340,16 @@ class PassiveAggressive(Learner):
         if self.variant != "pa":
             told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
         told.append(
-            say(
+            tr_lazy(
                 "{updates} of {seen} pairs moved the metric; threshold {threshold:.4g}.",
                 updates=state.updates,
                 seen=state.seen,
                 threshold=self.threshold_,
             )
         )
-        told.append(say("{mistakes} pairs were on the wrong side when they came.", mistakes=state.mistakes))
+        told.append(
+            tr_lazy("{mistakes} pairs were on the wrong side when they came.", mistakes=state.mistakes)
+        )
         return tuple(told)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.features.local.form import DescriptorForm
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.maths.k_means import k_means, nearest_centres
 from semblance.core.metrics.maths.merging import merge_words
@@ -119,11 +119,11 @@ class Codebook(Step):
         return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(say("word {number}", number=number) for number in range(1, self.n_columns + 1))
+        return tuple(tr_lazy("word {number}", number=number) for number in range(1, self.n_columns + 1))
 
     def describe(self) -> str:
-        merged = "" if self.merged_ is None else say(" merged to {n_columns}", n_columns=self.n_columns)
-        return say(
+        merged = "" if self.merged_ is None else tr_lazy(" merged to {n_columns}", n_columns=self.n_columns)
+        return tr_lazy(
             "codebook: {n:,} words{merged} from {n_descriptors:,} descriptors",
             n=len(self.words_),
             merged=merged,
@@ -272,5 +272,5 @@ def _whole(settings: dict[str, Any], name: str, *, optional: bool = False) -> An
     if value is None and optional:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadInput(say("A stored codebook has no usable '{name}'.", name=name))
+        raise BadInput(tr_lazy("A stored codebook has no usable '{name}'.", name=name))
     return value

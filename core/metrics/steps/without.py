@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
 
@@ -50,7 +50,7 @@ class Without(Step):
         return names
 
     def describe(self) -> str:
-        return say("without: {groups}", groups=", ".join(self.groups))
+        return tr_lazy("without: {groups}", groups=", ".join(self.groups))
 
     def settings(self) -> dict[str, Any]:
         return {"n_features": self._n_features, "groups": list(self.groups)}

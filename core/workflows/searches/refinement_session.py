@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import elsewhere
+from semblance.core.workflows.metrics.leakage import elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.search_result import query_features
 

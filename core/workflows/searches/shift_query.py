@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
 from semblance.core.searches.concepts import REACH, direction, spread
@@ -57,9 +57,9 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
         learnt = learnt_direction(session, known[name]) if name in known else None
         if learnt is None:
             left_out.append(
-                say("The concept '{name}' is gone.", name=name)
+                tr_lazy("The concept '{name}' is gone.", name=name)
                 if name not in known
-                else say("The concept '{name}' needs cases with it and without it.", name=name)
+                else tr_lazy("The concept '{name}' needs cases with it and without it.", name=name)
             )
         else:
             along, reach = learnt
@@ -101,7 +101,7 @@ def _examples(session: RefinementSession, examples: tuple[Query, ...], left_out:
                 session.examples[example] = session.query_vector(example)
             found.append(session.examples[example])
         except SemblanceError as error:
-            left_out.append(say("An example is left out: {message}", message=error.message))
+            left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
     return found
 
 

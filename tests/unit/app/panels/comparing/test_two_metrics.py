@@ -17,7 +17,7 @@ from semblance.app.widgets.cards.rank_columns_painter import RankPainter
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.looking import CardImage
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.striped import striped_library

@@ -13,7 +13,7 @@ from semblance.app.operations import searching
 from semblance.app.panels.side.concepts import STEPS
 from semblance.app.windows import parts
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library

@@ -16,11 +16,11 @@ from semblance.app.panels.ranking.panel import moved_by
 from semblance.app.widgets.cards.case_drag import CASE_MIME
 from semblance.app.windows import parts
 from semblance.core.imaging.region import Region
-from semblance.core.language import shown
+from semblance.core.language import translate
 from semblance.core.library.library import Library
 from semblance.core.metrics.online.click_space import no_coordinates
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
@@ -196,7 +196,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     with speaking("de"):
         window.state.ranking_changed.emit()
         told = window.query.examples.note.text()
-        assert shown(no_coordinates().message) in told
+        assert translate(no_coordinates().message) in told
         assert no_coordinates().message not in told
 
 

@@ -18,7 +18,7 @@ from semblance.core.metrics import registry
 from semblance.core.metrics.comparators.euclidean import Euclidean
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT, Cancelled, Reporter
-from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 
 FALSE = "false positive"
 
