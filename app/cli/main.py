@@ -226,7 +226,7 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.papers.bdm_between import BDMBetween
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
     from semblance.core.workflows.metrics.train_metric import TrainRequest

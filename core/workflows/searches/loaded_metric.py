@@ -19,7 +19,7 @@ from semblance.core.evaluation.calibration import kept_calibration
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.masking import without_groups
+from semblance.core.metrics.exclude_groups import without_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger

@@ -19,8 +19,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.online.click_space import no_coordinates
-from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.influence import Influence, influences
 from semblance.core.searches.judgement import Judgement, Kind, key_of

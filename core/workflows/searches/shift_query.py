@@ -25,7 +25,8 @@ class ShiftedQuery:
     """``vector`` (m,): the query in the session's coordinates after examples and concepts.
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
-    ``open``: how far plain features count (:class:`semblance.core.metrics.online.click_form.ClickForm`): a concept may
+    ``open``: how far plain features count
+    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`): a concept may
     lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 

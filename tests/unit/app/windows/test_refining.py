@@ -17,7 +17,7 @@ from semblance.app.settings import Settings
 from semblance.app.widgets.cards.card_pieces import thumbs_of
 from semblance.app.windows import parts
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups
+from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import open_metric

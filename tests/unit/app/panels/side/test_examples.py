@@ -18,7 +18,7 @@ from semblance.app.windows import parts
 from semblance.core.imaging.region import Region
 from semblance.core.language import translate
 from semblance.core.library.library import Library
-from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch

@@ -17,7 +17,7 @@ from semblance.app.panels.side.refine_measures import FEW
 from semblance.app.theme import set_theme
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.language import translate
-from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.reliability import NOT_CALIBRATED

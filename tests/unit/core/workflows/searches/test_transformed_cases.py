@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups, without_groups
+from semblance.core.metrics.exclude_groups import explained_groups, without_groups
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
