@@ -6,11 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.retrieval.index import Matrix
-from semblance.core.retrieval.index import NearestRows
-from semblance.core.retrieval.index import Rows
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.retrieval.index import Matrix, NearestRows, Rows
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192

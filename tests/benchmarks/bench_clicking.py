@@ -17,9 +17,8 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
 from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged
-from semblance.core.metrics.relevance_feedback.triplet_learning import replay
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger

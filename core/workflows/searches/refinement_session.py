@@ -18,9 +18,9 @@ from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import Query as EmbeddedQuery
 from semblance.core.searches.judgement import Judgement

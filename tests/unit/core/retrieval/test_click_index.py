@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
 from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged
-from semblance.core.metrics.relevance_feedback.triplet_learning import replay
 from semblance.core.retrieval.ranking import Query, rank
 
 
