@@ -27,14 +27,14 @@ from semblance.app.timers import one_shot
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.words import Words
-from semblance.core.experiments.naming import (
+from semblance.core.language import tr, tr_name
+from semblance.core.research.titles import (
     cases_title,
     learner_title,
     protocol_title,
     ranks_shown,
     score_title,
 )
-from semblance.core.language import tr, tr_name
 
 
 class ExperimentResults(QWidget):

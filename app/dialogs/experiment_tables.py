@@ -20,8 +20,8 @@ from semblance.app.theme import news, plain_tip, theme
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
 from semblance.app.widgets.reading import for_reading
 from semblance.core.evaluation.friedman import smaller_is_better
-from semblance.core.experiments.naming import cases_title, learner_title, score_title
 from semblance.core.language import format_number, localise_number, tr
+from semblance.core.research.titles import cases_title, learner_title, score_title
 
 Document = Mapping[str, Any]
 

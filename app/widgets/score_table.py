@@ -25,7 +25,7 @@ from semblance.app.widgets.reading import for_reading
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
 ROW = 24
 _SAMPLE, _GAP, _PAD = 14, 6, 6

@@ -20,10 +20,10 @@ from semblance.app.widgets.nearest_chips import NEAREST
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.library.columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.evaluation import scoreboard
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
-from semblance.core.workflows.evaluation.two_metrics import Compared, Line
-from semblance.core.workflows.searches.trusting import Vote
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.compare_metrics import Compared, Line
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
+from semblance.core.workflows.searches.reliability import Vote
 
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -125,7 +125,7 @@ class TwoMetricsFacts(QWidget):
         known = [one for one in scored if one is not None and one.scores is not None]
         self._badge.setVisible(shown and bool(known))
         if known:
-            self._badge.set_kind(scoreboard.weakest(known))
+            self._badge.set_kind(scored_metrics.weakest(known))
 
     @staticmethod
     def _distances(columns: CaseColumns, compared: Compared, depth: int) -> list[tuple[str, ...]]:

@@ -33,7 +33,7 @@ from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.columns import NO_FINDING
 from semblance.core.reports.map_figure import MapDrawing
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
+from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS, LibraryMap
 
 SIDE_WIDTH = 216
 

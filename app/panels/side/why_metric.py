@@ -14,7 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_title
-from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.opening import MetricFacts
 
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
@@ -65,7 +65,7 @@ class WhyMetric(QWidget):
 
     def _show_accuracy(self, metric: MetricFacts) -> None:
         library = self._state.library
-        known = scoreboard.scored_metrics(library) if library is not None else ()
+        known = scored_metrics.scored_metrics(library) if library is not None else ()
         scored = next((one for one in known if one.name == metric.name), None)
         mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
         if scored is None or scored.scores is None or mean is None:
@@ -76,7 +76,7 @@ class WhyMetric(QWidget):
             _ACCURACY, told, tr("Measured on {what}", what=measured_words(scored.scores.measured_on))
         )
         kind = scored.measured
-        self.badge.set_kind(kind, tr("held-out") if kind == scoreboard.HELD_OUT else "")
+        self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")
         self.badge.setVisible(True)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
-from semblance.core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
 from semblance.core.evaluation.protocols.runner import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured

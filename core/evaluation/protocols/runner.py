@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.printed_values import printed_values
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import (
     EvaluationResult,
@@ -283,7 +282,6 @@ def _result(
             steps_text(steps),
             run.measured,
             run.seconds,
-            printed_values(protocol, plan.data.X.shape, plan.data.findings, run.spec.name, run.params),
         )
         for run in runs
         if run.failure is None

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.features.local.form import DescriptorForm
 from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.k_means import k_means, nearest_centres
-from semblance.core.metrics.maths.merging import merge_words
+from semblance.core.metrics.numerics.k_means import k_means, nearest_centres
+from semblance.core.metrics.numerics.merge_words import merge_words
 from semblance.core.metrics.steps.step import Step
 
 Floats = npt.NDArray[np.float32]
@@ -33,7 +33,7 @@ class Codebook(Step):
     (boostmetric.txt 4.3: 100 or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi,
     Minka 2005 (4.3.2: 2,000 textons to 300) do so greedily under Gaussian models of each finding's
     histograms; here two words at a time, those that tell the same about the findings, see
-    :func:`semblance.core.metrics.maths.merging.merge_words`.
+    :func:`semblance.core.metrics.numerics.merge_words.merge_words`.
     Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis
     distance). An image without any descriptor has shares of 0.
     """

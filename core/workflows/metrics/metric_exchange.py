@@ -20,9 +20,9 @@ from semblance.core.library.export_log import note_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from semblance.core.workflows.metrics.stored import stored_metric
-from semblance.core.workflows.metrics.training import ASKED
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.train_metric import ASKED
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -10,16 +10,16 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.reading import library_data
 from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.papers.bdm_between import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
-from semblance.core.workflows.metrics.training import TrainRequest, fit_and_score, keep_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, fit_and_score, keep_metric
 
 #: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.learner import Learner
     from semblance.core.metrics.metric import Metric
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
 
 #: Triplets drawn from findings for each case, beside judged ones.
 TRIPLETS_EACH = 20

@@ -7,7 +7,7 @@ from pathlib import Path
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
 
 #: A list of ids that is longer or larger is none.
 MAX_BYTES = 64 << 20
