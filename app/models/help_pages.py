@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from semblance import resources
 from semblance.app.models import help_files
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
 
 #: Shown where there is no such page.
@@ -164,7 +164,11 @@ def _learners() -> Iterator[tuple[str, str, str]]:
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _extractors() -> Iterator[tuple[str, str, str]]:
@@ -172,7 +176,11 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
 
     for one in extractors():
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _kinds() -> Iterator[tuple[str, str, str]]:
@@ -181,7 +189,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for one in importers():
         headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
-        yield one.kind, named(one.title), _head(named(one.title), named(one.summary), facts, ())
+        yield one.kind, tr_name(one.title), _head(tr_name(one.title), tr_name(one.summary), facts, ())
 
 
 def _protocols() -> Iterator[tuple[str, str, str]]:
@@ -194,7 +202,11 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
             (tr("Repeats"), str(one.repeats)),
             (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
         ]
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]) -> str:
@@ -204,7 +216,7 @@ def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters
         heads = (tr("parameter"), tr("default"), tr("meaning"))
         lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
         lines += [
-            f"| {_cell(named(p.title))} (`{p.name}`) | {_value(p)} | {_cell(named(p.meaning))} |"
+            f"| {_cell(tr_name(p.title))} (`{p.name}`) | {_value(p)} | {_cell(tr_name(p.meaning))} |"
             for p in parameters
         ]
     return "\n".join([*lines, ""])
