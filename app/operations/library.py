@@ -15,7 +15,7 @@ from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
-from semblance.core.workflows.searches import keeping as kept
+from semblance.core.workflows.searches import saved_searches as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -209,9 +209,9 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
 
-    def show(found: kept.Reopened | None) -> None:
+    def show(found: kept.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
             keeping.show_last(context, found)
 
