@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.dialogs.experiments import ExperimentsDialog
 from semblance.core.workflows.experiments import experimenting
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.inline_runner import InlineRunner
