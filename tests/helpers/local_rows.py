@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.features.local.descriptor_packing import DescriptorPacking
+from semblance.core.local_descriptors import DescriptorPacking
 
 #: Four values of a byte each, of which two share a column.
 PACKING = DescriptorPacking(low=(0.0,) * 4, high=(255.0,) * 4, bits=8)

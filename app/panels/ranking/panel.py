@@ -26,13 +26,13 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.language import figure, named, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
@@ -166,7 +166,7 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
         lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
-        short = "" if ranking is None else figure(ranking.compared, ",")
+        short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
         if ranking is None or not len(columns):
@@ -319,7 +319,7 @@ class RankingPanel(Panel):
             searching.ask(self._context, Query(case=self._state.columns.ids[index]))
 
 
-def moved_by(asked: Asked | None) -> str:
+def moved_by(asked: RankedSearch | None) -> str:
     """What a ranking is by beside its metric and query, in words: examples, concepts, groups of features
     left out; empty where nothing is."""
     if asked is None or asked.refused is not None:
@@ -330,7 +330,9 @@ def moved_by(asked: Asked | None) -> str:
     words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     moved = [tr("by {what}", what=", ".join(words))] if words else []
-    moved += [tr("without {groups}", groups=", ".join(map(named, search.without)))] if search.without else []
+    moved += (
+        [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
+    )
     return ", ".join(moved)
 
 

@@ -31,7 +31,7 @@ from semblance.app.widgets.lettering import CENTRE, lettering
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import CardImage
@@ -133,7 +133,7 @@ class ExamplesStrip(QWidget):
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
                 problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
-            problems += map(shown, asked.left_out)
+            problems += map(translate, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 

@@ -22,7 +22,7 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
 )
 from semblance.core.imaging.dicom.uncompressed_frames import shaped, without_unused_bits
 from semblance.core.imaging.limits import MAX_FILE_BYTES
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.
 _LIBJPEG = "pylibjpeg"
@@ -58,10 +58,12 @@ def frame_bytes(opened: DicomFile, frames: int, frame: int) -> bytes:
         given: Any = {"extended_offsets": tuple(tables)} if all(tables) else {}
         data = get_frame(opened.file, frame, number_of_frames=frames, **given)
     if not data:
-        raise BadInput(say("'{opened}' has no frame {frame}.", opened=opened.name, frame=frame), COPY_AGAIN)
+        raise BadInput(
+            tr_lazy("'{opened}' has no frame {frame}.", opened=opened.name, frame=frame), COPY_AGAIN
+        )
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(
-            say("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
+            tr_lazy("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
         )
     return data
 
@@ -84,7 +86,9 @@ def check_fragments(opened: DicomFile) -> None:
         if place == opened.size and head[:4] == _ITEM:
             return
         if len(head) < 8 or head[:4] != _ITEM or place > opened.size:
-            raise BadInput(say("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
+            raise BadInput(
+                tr_lazy("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN
+            )
 
 
 def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.NDArray[Any], str]:
@@ -124,7 +128,7 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
         return without_unused_bits(values, layout), str(told["photometric_interpretation"])
     reason = "" if why is None else f" ({' '.join(str(why).split())[:160]})"
     raise BadInput(
-        say(
+        tr_lazy(
             "The pixels of '{opened}' are damaged or packed in a rare variety{reason}.",
             opened=opened.name,
             reason=reason,

@@ -9,7 +9,7 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
 from semblance.core.imaging.zip_archive import open_plainly
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.content import content_hash, content_hash_of, hash_of_volume
 from semblance.core.tasks import Reporter
 
@@ -57,7 +57,7 @@ class OpenVolumes:
                 raise SliceUnavailable(error.message, error.hint) from None
             if content_hash(data) != hashes[one]:
                 raise SliceUnavailable(
-                    say("'{one}' has changed since it was imported.", one=one), "Import it again."
+                    tr_lazy("'{one}' has changed since it was imported.", one=one), "Import it again."
                 )
             return self._reader.decode(data, one)
 
