@@ -1,6 +1,6 @@
 """Which help pages have a translation, which one was left behind by its English page, and which are missing.
 
-``python -m tests.translated`` lists them; ``--done PAGE ...`` notes that the translations of these pages tell
+``python -m tests.help_translations`` lists them; ``--done PAGE ...`` notes that the translations of these pages tell
 what the English ones tell now.
 """
 

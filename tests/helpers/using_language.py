@@ -10,7 +10,7 @@ from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, set_language
 
 
 @contextmanager
-def speaking(code: str) -> Iterator[None]:
+def using_language(code: str) -> Iterator[None]:
     before = os.environ.get(LANGUAGE_VARIABLE)
     set_language(code)
     try:
