@@ -165,7 +165,7 @@ def features(
     """Extract a feature set; run again to go on where it stopped."""
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:

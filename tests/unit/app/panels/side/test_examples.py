@@ -22,9 +22,9 @@ from semblance.core.metrics.relevance_feedback.feedback_space import no_coordina
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
+from tests.helpers.using_language import using_language
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT
 
@@ -193,7 +193,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     wait_for(window, lambda: window.state.asked.refused is not None)
     assert "Ranked without them." in window.query.examples.note.text()
     assert window.ranking.told.endswith(" ms")
-    with speaking("de"):
+    with using_language("de"):
         window.state.ranking_changed.emit()
         told = window.query.examples.note.text()
         assert translate(no_coordinates().message) in told

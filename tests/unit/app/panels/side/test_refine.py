@@ -23,7 +23,7 @@ from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.reliability import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
-from tests.helpers.speaking import speaking
+from tests.helpers.using_language import using_language
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -291,7 +291,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     with qtbot.waitSignal(asked.train_wanted):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
-    with speaking("de"):
+    with using_language("de"):
         operations.check_metric(context)
         settle(asked, jobs)
         assert translate(no_coordinates().message) in texts(asked)
