@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library import open_library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.verify_library import verify_library

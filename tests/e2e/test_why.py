@@ -11,7 +11,7 @@ from semblance.app.models.deck import distance_text
 from semblance.app.operations import searching
 from semblance.app.screenshot import settle
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics

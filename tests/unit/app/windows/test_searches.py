@@ -12,7 +12,7 @@ from semblance.app.operations import searching
 from semblance.app.screenshot import settle
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric

@@ -15,7 +15,7 @@ from semblance.app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsP
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
 from semblance.app.widgets.cards.rank_columns_painter import RankPainter
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging.looking import CardImage
+from semblance.core.workflows.imaging.view_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.rank_cases import rank_cases

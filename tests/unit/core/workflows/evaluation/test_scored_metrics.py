@@ -23,7 +23,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     training_curves,
     weakest,
 )
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
