@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from semblance.app.theme import set_look
+from semblance.app.shell.theme import set_look
 from semblance.core.errors import BadArguments
 from semblance.core.language import figure, in_english, shown, tr
 from semblance.core.parameters import Parameter, Value
