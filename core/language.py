@@ -1,13 +1,13 @@
 """Texts in the user's language: English in the sources, translations in tables beside the help pages.
 
-``core`` says what happened in English, ``say("{n} cases", n=3)``: a plain text that remembers its form and
+``core`` says what happened in English, ``tr_lazy("{n} cases", n=3)``: a plain text that remembers its form and
 what was filled in. So files, scripts and the command line get English whoever asks, and a text can go to
-another process and be said in the user's language where a person sees it, by :func:`shown`. What is made
+another process and be said in the user's language where a person sees it, by :func:`translate`. What is made
 only to be seen is said at once, ``tr("{n} cases", n=3)``. Names that learners, extractors and the like give
-themselves are plain texts, ``shown(known(title))``.
+themselves are plain texts, ``translate(as_lazy(title))``.
 
-The language is chosen before the other modules of the program are imported, by :func:`choose` or the
-environment variable :data:`VARIABLE`, which worker processes inherit. What has no translation stays English.
+The language is chosen before the other modules of the program are imported, by :func:`set_language` or the
+environment variable :data:`LANGUAGE_VARIABLE`, which worker processes inherit. What has no translation stays English.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-VARIABLE = "SEMBLANCE_LANGUAGE"
+LANGUAGE_VARIABLE = "SEMBLANCE_LANGUAGE"
 ENGLISH = "en"
 #: Code -> what the language calls itself.
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
@@ -29,22 +29,22 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 _MARKS = {"de": str.maketrans(",.", ".,")}
 
 
-def folder() -> Path:
+def translations_folder() -> Path:
     """Where the tables lie: ``LANGUAGE/PART.json``, each a mapping of English to translated texts."""
     from semblance import resources
 
     return Path(resources.__file__).parent / "translations"
 
 
-def chosen() -> str:
+def current_language() -> str:
     """The code of the language in force."""
-    code = os.environ.get(VARIABLE, ENGLISH)
+    code = os.environ.get(LANGUAGE_VARIABLE, ENGLISH)
     return code if code in LANGUAGES else ENGLISH
 
 
-def choose(code: str) -> None:
+def set_language(code: str) -> None:
     """Use another language from now on, here and in processes started later; unknown ones mean English."""
-    os.environ[VARIABLE] = code if code in LANGUAGES else ENGLISH
+    os.environ[LANGUAGE_VARIABLE] = code if code in LANGUAGES else ENGLISH
     table.cache_clear()
     _forms.cache_clear()
     _recognised.cache_clear()
@@ -53,100 +53,102 @@ def choose(code: str) -> None:
 @lru_cache(maxsize=1)
 def table() -> Mapping[str, str]:
     """English -> translation of the language in force; empty for English."""
-    if chosen() == ENGLISH:
+    if current_language() == ENGLISH:
         return {}
     texts: dict[str, str] = {}
-    for file in sorted((folder() / chosen()).glob("*.json")):
+    for file in sorted((translations_folder() / current_language()).glob("*.json")):
         texts.update(json.loads(file.read_text(encoding="utf-8")))
     return texts
 
 
-class Said(str):
+class LazyText(str):
     """An English text that knows its form and what was filled in, to be said in another language."""
 
-    form: str
+    msgid: str
     values: Mapping[str, Any]
 
-    def __new__(cls, form: str, values: Mapping[str, Any]) -> Said:
+    def __new__(cls, form: str, values: Mapping[str, Any]) -> LazyText:
         said = super().__new__(cls, form.format(**values) if values else form)
-        said.form, said.values = form, values
+        said.msgid, said.values = form, values
         return said
 
-    def __reduce__(self) -> tuple[Callable[..., Said], tuple[str, Mapping[str, Any]]]:
-        return Said, (self.form, self.values)
+    def __reduce__(self) -> tuple[Callable[..., LazyText], tuple[str, Mapping[str, Any]]]:
+        return LazyText, (self.msgid, self.values)
 
 
-def say(text: str, /, **values: object) -> str:
-    """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`shown` says it otherwise.
+def tr_lazy(text: str, /, **values: object) -> str:
+    """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`translate` says it otherwise.
 
     The text has to stand in the call as it is, not as a variable or an f-string: that is where the tests look
     for what is to be translated.
     """
-    return Said(text, {name: _plain(value) for name, value in values.items()})
+    return LazyText(text, {name: _plain(value) for name, value in values.items()})
 
 
-def say_n(one: str, many: str, n: int, /, **values: object) -> str:
+def tr_lazy_n(one: str, many: str, n: int, /, **values: object) -> str:
     """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
-    return say(one if n == 1 else many, n=say("{n:,}", n=n), **values)
+    return tr_lazy(one if n == 1 else many, n=tr_lazy("{n:,}", n=n), **values)
 
 
-def say_all(texts: Iterable[str], between: str = ", ") -> str:
+def join_texts(texts: Iterable[str], between: str = ", ") -> str:
     """Several texts in a row, each said by itself."""
     places = {f"_{place}": text for place, text in enumerate(texts)}
-    return Said(between.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in places), places)
+    return LazyText(
+        between.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in places), places
+    )
 
 
-def known(text: str) -> str:
+def as_lazy(text: str) -> str:
     """A text of ours that was made elsewhere: a name out of a registry, or a note that was kept in a file and
     has forgotten what was filled in. Where it is shown it is looked up as it is, then by its form."""
-    return text if isinstance(text, Said) else Said(text, {})
+    return text if isinstance(text, LazyText) else LazyText(text, {})
 
 
-def shown(text: str) -> str:
-    """``text`` of :func:`say` or :func:`known` in the language in force, its numbers too. Any other text, as
+def translate(text: str) -> str:
+    """``text`` of :func:`tr_lazy` or :func:`as_lazy` in the language in force, its numbers too. Any other text, as
     the name of a finding is, and what has no translation stay as they are."""
-    if chosen() == ENGLISH or not isinstance(text, Said):
+    if current_language() == ENGLISH or not isinstance(text, LazyText):
         return str(text)
-    return _filled(table().get(text.form, text.form), text.values) if text.values else _looked_up(text)
+    return _filled(table().get(text.msgid, text.msgid), text.values) if text.values else _looked_up(text)
 
 
-def named(text: str) -> str:
+def tr_name(text: str) -> str:
     """A name out of a registry, or a kept text of ours, in the language in force."""
-    return shown(known(text))
+    return translate(as_lazy(text))
 
 
 def tr(text: str, /, **values: object) -> str:
     """``text`` in the language in force, its places filled in from ``values``; it stands in the call as for
-    :func:`say`."""
+    :func:`tr_lazy`."""
     found = table().get(text, text)
     return _filled(found, values) if values else found
 
 
 def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
     """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
-    return tr(one if n == 1 else many, n=figure(n, ","), **values)
+    return tr(one if n == 1 else many, n=format_number(n, ","), **values)
 
 
-def figure(value: float, form: str = "") -> str:
+def format_number(value: float, form: str = "") -> str:
     """A number by the format ``form`` as the language in force writes it; never for CSV, JSON or commands."""
-    return in_marks(format(value, form))
+    return localise_number(format(value, form))
 
 
-def counted(n: int, name: str) -> str:
+def count_label(n: int, name: str) -> str:
     """``7 malignant``; ``7 × 2`` where what is counted is called by a number."""
     return f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}"
 
 
-def in_marks(text: str) -> str:
+def localise_number(text: str) -> str:
     """An English text that holds nothing but numbers, with the marks of the language in force."""
-    marks = _MARKS.get(chosen())
+    marks = _MARKS.get(current_language())
     return text.translate(marks) if marks else text
 
 
-def in_english(text: str) -> str:
+def to_english_number(text: str) -> str:
     """A number as it is typed in the language in force, with the marks of English; both ways are understood
     where only one can be meant."""
-    if chosen() not in _MARKS or "," not in text:
+    if current_language() not in _MARKS or "," not in text:
         return text
     if text.count(",") > 1 or text.rfind(".") > text.rfind(","):
         # Thousands: decimals are set apart by one mark, the last.
@@ -159,9 +161,9 @@ class _Filler(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, float | int) and not isinstance(value, bool):
-            return figure(value, format_spec)
-        if isinstance(value, Said):
-            value = shown(value)
+            return format_number(value, format_spec)
+        if isinstance(value, LazyText):
+            value = translate(value)
         return str(super().format_field(value, format_spec))
 
 
@@ -203,7 +205,7 @@ def _is_ours(value: str) -> bool:
 
 
 def _number_or_text(value: str) -> str:
-    return in_marks(value) if _NUMBER.fullmatch(value) else table().get(value, value)
+    return localise_number(value) if _NUMBER.fullmatch(value) else table().get(value, value)
 
 
 @lru_cache(maxsize=1)
@@ -234,3 +236,16 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 #: A form with fewer letters would be found in texts that were never made from it.
 _LEAST_LETTERS, _FEW_LETTERS = 5, 9
+
+
+# The names of before, until every part uses the new ones.
+say, say_n, say_all, shown, known, named, Said = (
+    tr_lazy,
+    tr_lazy_n,
+    join_texts,
+    translate,
+    as_lazy,
+    tr_name,
+    LazyText,
+)
+figure, in_marks, in_english, counted = format_number, localise_number, to_english_number, count_label

@@ -203,7 +203,7 @@ def train(
         return
     from semblance.core.metrics.registry import learner_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -226,10 +226,10 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.papers.bdm_between import BDMBetween
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
 
     if learner != BDMBetween.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
@@ -311,8 +311,8 @@ def evaluate(
 
     Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
     """
-    from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate_tables
-    from semblance.core.workflows.evaluation.evaluating import evaluate as score
+    from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate_tables
+    from semblance.core.workflows.evaluation.evaluate_learners import evaluate as score
 
     request = EvaluateRequest(
         tuple(part.strip() for part in learner.split(",") if part.strip()),

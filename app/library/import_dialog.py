@@ -21,7 +21,7 @@ from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cance
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.records import SUFFIX
@@ -104,7 +104,7 @@ class ImportDialog(Dialog):
 
     def _tell(self) -> None:
         place = self._kinds.currentIndex()
-        self._told.setText(shown(self._found[place][2].explanation) if place >= 0 else "")
+        self._told.setText(translate(self._found[place][2].explanation) if place >= 0 else "")
         headers = place >= 0 and get_importer(self.kind()).reads_headers
         for row in (self._identified, self._codes):
             self._form.setRowVisible(row, headers)

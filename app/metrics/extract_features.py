@@ -8,7 +8,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import named, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.parameters import Value
 from semblance.core.workflows.features import extracting
 from semblance.core.workflows.features.extracting import ExtractResult
@@ -68,7 +68,7 @@ def extract(
 
         library_operations.renew(context, renewed)
 
-    context.state.set_extracting(named(extractor_class(extractor).title))
+    context.state.set_extracting(tr_name(extractor_class(extractor).title))
     # A second extraction ends the one before at once, and then is the one that is told.
     job.ended.connect(lambda: context.state.set_extracting(""))
     context.follow(job, show)

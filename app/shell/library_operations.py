@@ -11,7 +11,7 @@ from semblance.app.search.saved import saved_searches
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
-from semblance.core.language import shown, tr, tr_n
+from semblance.core.language import tr, tr_n, translate
 from semblance.core.workflows.library import importing, opening, relinking
 from semblance.core.workflows.library.importing import ImportResult
 from semblance.core.workflows.library.opening import LibrarySnapshot
@@ -132,12 +132,12 @@ def import_source(
                     said=said,
                 ),
                 " ".join(
-                    (tr("File > Files not read… lists each with its reason."), *map(shown, result.notes))
+                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
                 ),
             )
         else:
             context.messages.info(
-                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(shown, result.notes))
+                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(translate, result.notes))
             )
         if context.state.path == library:
             renew(context)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from semblance.core.library.columns import CaseColumns
     from semblance.core.workflows.imaging.looking import Greys
     from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-    from semblance.core.workflows.metrics.training import CurvePoint
+    from semblance.core.workflows.metrics.train_metric import CurvePoint
     from semblance.core.workflows.searches.asking import Asked
     from semblance.core.workflows.searches.searching import SearchResult
 

@@ -122,7 +122,7 @@ class Commands(QObject):
             "rank_again": lambda: search_operations.rank(self._context),
             "save_plot": self.save_plot,
             "help": lambda: self.show_help(panel_focus.panel_of_keyboard(window)),
-            "words": lambda: self.show_help("words"),
+            "words": lambda: self.show_help("glossary"),
             "about": self.about,
             "show_alike": self.show_alike,
             "no_good_match": self.show_options,

@@ -24,7 +24,7 @@ TO_SHOW = (
 )
 #: What the first of the larger dialogs, and the first sight of the map, would stop to read.
 TO_COME = (
-    "semblance.core.workflows.evaluation.mapping",
+    "semblance.core.workflows.evaluation.map_library",
     "semblance.app.evaluation.map.map_page",
     "semblance.core.evaluation.protocols.registry",
     "semblance.app.research.experiment_results",

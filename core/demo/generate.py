@@ -19,7 +19,7 @@ from semblance.core.demo import mammogram
 from semblance.core.demo.images import NOTICE, RADIOGRAPHS, Order, write
 from semblance.core.engine import Engine, Task
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 #: Raised whenever the same seed gives other images.
@@ -220,11 +220,11 @@ def _put(path: Path, text: str) -> None:
 def _unwritable(folder: Path, error: OSError) -> SemblanceError:
     if error.errno == errno.ENOSPC:
         return SemblanceError(
-            say("The disk is full: the demo images in {folder} could not be finished.", folder=folder),
+            tr_lazy("The disk is full: the demo images in {folder} could not be finished.", folder=folder),
             "Free about 50 MB, or choose another folder, and start the demo again.",
         )
     return SemblanceError(
-        say(
+        tr_lazy(
             "The demo images cannot be written to {folder}: {reason}.",
             folder=folder,
             reason=error.strerror or error,

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.local.form import DescriptorForm
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.parameters import Parameter, Value, checked
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: A message of protobuf cannot be larger.
 _MOST_BYTES = (1 << 31) - 1
@@ -48,7 +48,7 @@ def _stamp(path: Path) -> tuple[int, int]:
         facts = path.stat()
     except OSError as error:
         raise BadInput(
-            say(
+            tr_lazy(
                 "There is no encoder at '{path}': {reason}.",
                 path=path,
                 reason=error.strerror or "it is no file",
@@ -89,7 +89,7 @@ def external_files(model: Path) -> list[Path]:
                 names.update(_Walk(view).locations())
     except OSError as error:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The encoder '{model}' cannot be read: {reason}.",
                 model=model,
                 reason=error.strerror or "it is no file",
@@ -97,12 +97,12 @@ def external_files(model: Path) -> list[Path]:
         ) from None
     except _Compiled:
         raise BadInput(
-            say("The encoder '{model}' holds a part compiled for one machine.", model=model),
+            tr_lazy("The encoder '{model}' holds a part compiled for one machine.", model=model),
             "Export it as plain ONNX.",
         ) from None
     except (ValueError, UnicodeDecodeError):
         raise BadInput(
-            say("'{model}' is not an ONNX model, or it is damaged.", model=model),
+            tr_lazy("'{model}' is not an ONNX model, or it is damaged.", model=model),
             "Export the encoder again as ONNX.",
         ) from None
     return [_inside(model, name) for name in sorted(names)]
@@ -117,12 +117,14 @@ def _inside(model: Path, name: str) -> Path:
         outside = not path.resolve().is_relative_to(folder.resolve())
     if outside:
         raise BadInput(
-            say("The encoder '{model}' wants to read '{name}', outside its folder.", model=model, name=name),
+            tr_lazy(
+                "The encoder '{model}' wants to read '{name}', outside its folder.", model=model, name=name
+            ),
             "Put its weights beside it and export it again, or use an encoder in one file.",
         )
     if not path.is_file():
         raise BadInput(
-            say("The encoder '{model}' lacks its weights '{name}'.", model=model, name=name),
+            tr_lazy("The encoder '{model}' lacks its weights '{name}'.", model=model, name=name),
             "Put that file into the model's folder.",
         )
     return path

@@ -12,7 +12,7 @@ from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.pixels import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 
 #: Pixels of one side of the squares that pixels are grouped into for explanations.
@@ -22,13 +22,13 @@ _BLOCK = 7
 @functools.cache
 def _names(size: int) -> tuple[FeatureName, ...]:
     def block(row: int, column: int) -> str:
-        return say(
+        return tr_lazy(
             "Pixels, block row {row}, column {column}", row=row // _BLOCK + 1, column=column // _BLOCK + 1
         )
 
     return tuple(
         FeatureName(
-            say("Pixel row {row}, column {column}", row=row + 1, column=column + 1), block(row, column)
+            tr_lazy("Pixel row {row}, column {column}", row=row + 1, column=column + 1), block(row, column)
         )
         for row in range(size)
         for column in range(size)

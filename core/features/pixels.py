@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.NDArray[np.float32]:
@@ -33,7 +33,7 @@ def finite(pixels: npt.NDArray[np.float32], image: Image) -> npt.NDArray[np.floa
     """
     if not np.isfinite(pixels).all():
         raise BadInput(
-            say("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     return pixels

@@ -26,7 +26,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -175,7 +175,7 @@ class ImageReader:
             return self._of_files(address)
         if not self.is_stack(address):
             raise BadInput(
-                say("'{address}' is a single image, not a volume.", address=address),
+                tr_lazy("'{address}' is a single image, not a volume.", address=address),
                 "Choose a series or a volume.",
             )
         if not self.is_array(address):
@@ -364,7 +364,7 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
     if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] != 3) or values.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            say("'{name}' is an array of {shape} numbers, not an image.", name=name, shape=shape),
+            tr_lazy("'{name}' is an array of {shape} numbers, not an image.", name=name, shape=shape),
             "An image is rows x columns, or rows x columns x 3 colours.",
         )
     if values.dtype.kind == "b":
@@ -374,7 +374,7 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
     if values.dtype.kind == "u" and values.dtype.itemsize == 2:
         return Image(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
     if values.dtype.kind not in "iuf":
-        raise BadInput(say("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
+        raise BadInput(tr_lazy("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
     return Image(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
 
 
@@ -385,6 +385,6 @@ def _stamp(path: Path) -> _Stamp:
     except (OSError, ValueError):
         open_plainly(path, str(path)).close()
         raise BadInput(
-            say("'{path}' cannot be read.", path=path), "Check the name and who may read it."
+            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and who may read it."
         ) from None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino

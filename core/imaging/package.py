@@ -23,7 +23,7 @@ from typing import BinaryIO, Protocol
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _METHODS = {
@@ -67,7 +67,7 @@ class Package:
         except Exception as error:  # noqa: BLE001 - damaged tables raise anything, down to struct.error
             self._file.close()
             raise BadInput(
-                say("'{name}' is no zip archive, or a damaged or cut off one.", name=name),
+                tr_lazy("'{name}' is no zip archive, or a damaged or cut off one.", name=name),
                 "Copy or download it again, or unpack it and import the folder.",
             ) from (error if isinstance(error, OSError) else None)
         for info in infos:
@@ -78,7 +78,7 @@ class Package:
         if reason is None and info.is_dir():
             return
         if reason is None and info.filename in self.entries:
-            reason = say("a second entry of the same name")
+            reason = tr_lazy("a second entry of the same name")
         if reason is None:
             self.entries[info.filename] = info
         else:
@@ -130,7 +130,7 @@ class Package:
         reasons: Mapping[str, str] = dict(self.refused)
         if entry in reasons:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{entry}' of '{name}' is refused: {reasons}.",
                     entry=entry,
                     name=self.name,
@@ -139,7 +139,8 @@ class Package:
                 "Mend the archive or leave it out.",
             )
         raise BadInput(
-            say("'{name}' has no entry '{entry}'.", name=self.name, entry=entry), "Import the archive again."
+            tr_lazy("'{name}' has no entry '{entry}'.", name=self.name, entry=entry),
+            "Import the archive again.",
         )
 
     def _packed(self, info: zipfile.ZipInfo, count: int, offset: int = 0) -> bytes:
@@ -158,7 +159,9 @@ class Package:
                 raise self._damaged(info.filename) from None
             except OSError as error:
                 raise BadInput(
-                    say("'{name}' cannot be read: {reason}.", name=self.name, reason=error.strerror or error),
+                    tr_lazy(
+                        "'{name}' cannot be read: {reason}.", name=self.name, reason=error.strerror or error
+                    ),
                     "Check that the disk is connected, then try again.",
                 ) from error
         if len(data) != count:
@@ -183,7 +186,7 @@ class Package:
 
     def _damaged(self, entry: str) -> BadInput:
         return BadInput(
-            say("'{entry}' of '{name}' is damaged or cut off.", entry=entry, name=self.name),
+            tr_lazy("'{entry}' of '{name}' is damaged or cut off.", entry=entry, name=self.name),
             "Copy or download the archive again.",
         )
 
@@ -206,12 +209,12 @@ def open_plainly(path: Path, name: str) -> io.BufferedReader:
         return file
     except FileNotFoundError:
         raise BadInput(
-            say("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
+            tr_lazy("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
         ) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
         raise BadInput(
-            say("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
+            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
         ) from None
 
 
@@ -221,7 +224,9 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _check_plain(facts: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(facts.st_mode):
-        raise BadInput(say("'{name}' is not a plain file.", name=name), "Choose a file or a folder of files.")
+        raise BadInput(
+            tr_lazy("'{name}' is not a plain file.", name=name), "Choose a file or a folder of files."
+        )
 
 
 def read_file(path: Path, name: str) -> bytes:
@@ -235,12 +240,12 @@ def read_file(path: Path, name: str) -> bytes:
             data = file.read(MAX_FILE_BYTES + 1)
         except OSError as error:
             raise BadInput(
-                say("'{name}' cannot be read: {reason}.", name=name, reason=error.strerror or error),
+                tr_lazy("'{name}' cannot be read: {reason}.", name=name, reason=error.strerror or error),
                 "Check that the disk is connected, then try again.",
             ) from None
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' is larger than the limit of {max_file_bytes}.",
                 name=name,
                 max_file_bytes=size_text(MAX_FILE_BYTES),
@@ -253,13 +258,13 @@ def read_file(path: Path, name: str) -> bytes:
 def unsafe_name(name: str) -> str | None:
     """Why an entry of this name is not read; ``None`` when the name is safe."""
     if not name or "\0" in name:
-        return say("its name is empty or holds a NUL character")
+        return tr_lazy("its name is empty or holds a NUL character")
     if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
-        return say("its name is an absolute path")
+        return tr_lazy("its name is an absolute path")
     if ".." in re.split(r"[/\\]", name):
-        return say("its name leads out of the archive with '..'")
+        return tr_lazy("its name leads out of the archive with '..'")
     if "\\" in name:
-        return say("its name holds a backslash")
+        return tr_lazy("its name holds a backslash")
     return None
 
 
@@ -273,22 +278,22 @@ def modified_ns(info: zipfile.ZipInfo) -> int:
 
 def _unreadable(info: zipfile.ZipInfo) -> str | None:
     if stat.S_ISLNK(info.external_attr >> 16):
-        return say("it is a link, and links are not followed")
+        return tr_lazy("it is a link, and links are not followed")
     if info.flag_bits & _ENCRYPTED:
-        return say("it is locked with a password; unpack the archive and import the folder")
+        return tr_lazy("it is locked with a password; unpack the archive and import the folder")
     if info.compress_type not in _METHODS:
-        return say(
+        return tr_lazy(
             "its compression (method {compress_type}) is not supported; unpack the archive yourself",
             compress_type=info.compress_type,
         )
     if info.file_size > MAX_FILE_BYTES:
-        return say(
+        return tr_lazy(
             "it unpacks to {file_size}, above the limit of {max_file_bytes}",
             file_size=size_text(info.file_size),
             max_file_bytes=size_text(MAX_FILE_BYTES),
         )
     if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
-        return say(
+        return tr_lazy(
             "it unpacks {compress_size} to {file_size}, as only an archive made to fill a disk does",
             compress_size=size_text(info.compress_size),
             file_size=size_text(info.file_size),

@@ -14,7 +14,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
@@ -99,7 +99,7 @@ def segment_at(
     """
     if not (0 <= x < image.width and 0 <= y < image.height):
         raise BadInput(
-            say(
+            tr_lazy(
                 "The click {x:g},{y:g} lies outside the image of {width} x {height} pixels.",
                 x=x,
                 y=y,
@@ -110,7 +110,8 @@ def segment_at(
         )
     if radius is not None and not 0 < radius < math.inf:
         raise BadArguments(
-            say("The radius {radius:g} is not above 0.", radius=radius), "Give the expected radius in pixels."
+            tr_lazy("The radius {radius:g} is not above 0.", radius=radius),
+            "Give the expected radius in pixels.",
         )
     shorter = min(image.width, image.height)
     shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(image) else CLICK_RADII
@@ -182,7 +183,7 @@ def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floa
     cut = image.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            say("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]

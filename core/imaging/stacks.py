@@ -13,7 +13,7 @@ from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: The array beside volumes that tells mm along slices, rows and columns.
 SPACING = "spacing"
@@ -46,7 +46,7 @@ class FileStack(Stack):
         found = self._opened(self._slices[checked_place(self, place)])
         if (found.height, found.width) != self.shape[1:]:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{found}' is {width} x {height} pixels, the volume's first slice {shape} x {shape2}.",
                     found=found.name,
                     width=found.width,
@@ -66,7 +66,9 @@ def checked_place(stack: Stack, place: int) -> int:
     """
     if not 0 <= place < len(stack):
         raise BadInput(
-            say("'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)),
+            tr_lazy(
+                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)
+            ),
             "Choose another.",
         )
     return place
@@ -108,11 +110,11 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
     if voxels.ndim != 3 or voxels.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            say("'{name}' is an array of {shape} numbers, not a volume.", name=name, shape=shape),
+            tr_lazy("'{name}' is an array of {shape} numbers, not a volume.", name=name, shape=shape),
             "A volume is slices x rows x columns.",
         )
     if voxels.dtype.kind not in "biuf":
-        raise BadInput(say("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
+        raise BadInput(tr_lazy("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from semblance.core.language import Said, say
+from semblance.core.language import LazyText, tr_lazy
 
 #: Ids this short are only taken for ids where no letter or digit touches them.
 _SHORT = 3
@@ -43,8 +43,8 @@ class Eraser:
 
     def cleaned(self, value: Any, name: str = "") -> Any:
         """``value`` without what may not be told; dataclasses, tuples and mappings are walked through."""
-        if isinstance(value, Said):
-            inner = Said(value.form, {key: self.cleaned(entry) for key, entry in value.values.items()})
+        if isinstance(value, LazyText):
+            inner = LazyText(value.msgid, {key: self.cleaned(entry) for key, entry in value.values.items()})
             # What is told across two places is seen in the whole only; then no form of it is kept.
             whole = self.cleaned(str(value), name)
             return inner if str(inner) == whole else whole
@@ -65,11 +65,11 @@ class Eraser:
     def told(self) -> tuple[str, ...]:
         """What was taken out, in sentences."""
         if self._identified:
-            return (say("Identified: patient ids and file paths are included."),)
-        told = [say("De-identified: patient ids and the folders of files were left out.")]
+            return (tr_lazy("Identified: patient ids and file paths are included."),)
+        told = [tr_lazy("De-identified: patient ids and the folders of files were left out.")]
         if self._numbers:
-            told.append(say("Patient ids inside names and notes are numbers in brackets."))
-        told.append(say("Text burnt into images is not taken out."))
+            told.append(tr_lazy("Patient ids inside names and notes are numbers in brackets."))
+        told.append(tr_lazy("Text burnt into images is not taken out."))
         return tuple(told)
 
     def _fields(self, value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -217,7 +217,7 @@ def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:
     q = np.asarray(query, dtype=np.float64).reshape(-1)
     if len(q) != n_features:
         raise BadInput(
-            say("The query has {n} numbers, the index {n_features}.", n=len(q), n_features=n_features)
+            tr_lazy("The query has {n} numbers, the index {n_features}.", n=len(q), n_features=n_features)
         )
     if not np.isfinite(q).all():
         raise BadInput("The query has a value that is not a number.", "Give every feature a finite value.")

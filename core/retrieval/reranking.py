@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
 from semblance.core.retrieval.index import Hits, Matrix, Rows
 
 #: Rows compared at once, so that results stay in the cache.

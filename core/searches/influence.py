@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
 from semblance.core.searches.leave_one_out import LeaveOneOut
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.teaching import Coordinates, learn

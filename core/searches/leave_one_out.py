@@ -1,8 +1,9 @@
 """What judgements would have taught without one of them, without learning anew for each.
 
 From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
-of their objective (:mod:`semblance.core.metrics.online.click_learning`) at D and H the Hessian of all judgements'. What
-was said of the same query is taken into account anew and exactly, and so are weights, trust and directions;
+of their objective (:mod:`semblance.core.metrics.relevance_feedback.triplet_learning`) at D and H the
+Hessian of all judgements'. What was said of the same query is taken into account anew and exactly, and so are
+weights, trust and directions;
 only the curvature is that of all (Beirami et al. 2017). In many coordinates it is told along those where what
 was judged differs most, and taken to be that of no judgement across.
 """
@@ -16,9 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_directions import Direction, agreed
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, SLOPE, Pairs, on_form, sigma
+from semblance.core.metrics.relevance_feedback.judgement_agreement import Direction, agreed
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.triplet_learning import (
+    GRAM_TRIPLETS,
+    SLOPE,
+    Pairs,
+    on_form,
+    sigma,
+)
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.teaching import (
     Coordinates,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.judgement import Judgement
 
@@ -120,7 +120,7 @@ class Ledger:
         for key in wanted:
             if key not in self._entries:
                 raise BadArguments(
-                    say("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
+                    tr_lazy("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
                 )
         return wanted
 

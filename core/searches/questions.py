@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.searches.judgement import Judgement, Kind
 
 #: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.

@@ -22,9 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_directions import Direction, agreement, beliefs, direction
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_learning import Judged, Rows, replay
+from semblance.core.metrics.relevance_feedback.judgement_agreement import (
+    Direction,
+    agreement,
+    beliefs,
+    direction,
+)
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, Rows, replay
 from semblance.core.searches.judgement import Judgement, Kind
 
 if TYPE_CHECKING:

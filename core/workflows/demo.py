@@ -8,14 +8,14 @@ import numpy as np
 
 from semblance.core.demo import generate
 from semblance.core.engine import Engine
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.searching import search
 
 EXTRACTOR = "gabor"

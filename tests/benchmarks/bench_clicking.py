@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
-from semblance.core.metrics.online.click_learning import Judged, replay
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
 from semblance.core.retrieval.reranking import ClickIndex
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, Kind
@@ -25,7 +25,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.teaching import learn
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.refining import judge, thumb

@@ -28,7 +28,7 @@ from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
-from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table

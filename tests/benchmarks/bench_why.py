@@ -15,7 +15,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from semblance.core.workflows.searches.explaining import why

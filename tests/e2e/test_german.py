@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from semblance.core.language import VARIABLE, folder
+from semblance.core.language import LANGUAGE_VARIABLE, translations_folder
 from tests.helpers.striped import striped_library
 
 TOP = Path(__file__).resolve().parents[2]
@@ -85,7 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def german() -> dict[str, str]:
     texts: dict[str, str] = {}
-    for file in (folder() / "de").glob("*.json"):
+    for file in (translations_folder() / "de").glob("*.json"):
         texts.update(json.loads(file.read_text(encoding="utf-8")))
     return texts
 
@@ -98,7 +98,7 @@ def seen(library: Path, width: int, height: int, text: float) -> Any:
         capture_output=True,
         text=True,
         cwd=TOP,
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", VARIABLE: "de"},
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", LANGUAGE_VARIABLE: "de"},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -13,7 +13,7 @@ from semblance.core.library import open_library
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.letting_go import let_go
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import desk_for
 from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.driven import DrivenWindow

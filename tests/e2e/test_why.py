@@ -13,7 +13,7 @@ from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window

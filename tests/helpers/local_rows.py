@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.features.local.form import DescriptorForm
+from semblance.core.local_descriptors import DescriptorForm
 
 #: Four values of a byte each, of which two share a column.
 FORM = DescriptorForm(low=(0.0,) * 4, high=(255.0,) * 4, bits=8)

@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from semblance.core.language import ENGLISH, VARIABLE, choose
+from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, set_language
 
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
-    before = os.environ.get(VARIABLE)
-    choose(code)
+    before = os.environ.get(LANGUAGE_VARIABLE)
+    set_language(code)
     try:
         yield
     finally:
-        choose(before or ENGLISH)
+        set_language(before or ENGLISH)
         if before is None:
-            del os.environ[VARIABLE]
+            del os.environ[LANGUAGE_VARIABLE]

@@ -56,7 +56,7 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
     from semblance.core.workflows.features import extracting
     from semblance.core.workflows.library import importing
-    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 
     importing.BATCH, extracting.CHUNK, extracting.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)

@@ -32,7 +32,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, lettering
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
 from semblance.app.widgets.wrapped_label import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.imaging.looking import CardImage
@@ -134,7 +134,7 @@ class ExamplesStrip(QWidget):
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
                 problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
-            problems += map(shown, asked.left_out)
+            problems += map(translate, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 

@@ -16,7 +16,7 @@ from semblance.core.library.records import account
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics import training
+from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.searches import refining
 from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.refining_desk import HeldOutScore
@@ -192,7 +192,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
 
 def _score(context: Context, path: Path, name: str) -> None:
     job = context.jobs.run(
-        tr("Scoring {name}", name=name), training.score_metric, path, name, channel=f"score {name}"
+        tr("Scoring {name}", name=name), train_metric.score_metric, path, name, channel=f"score {name}"
     )
 
     def tell(error: SemblanceError) -> None:

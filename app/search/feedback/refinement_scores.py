@@ -16,7 +16,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.no_wheel import Slide
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import figure, in_marks, tr, tr_n
+from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.refining_desk import HeldOutScore
@@ -145,7 +145,7 @@ class RefineMeasures(QWidget):
             self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
             return
         low, high = score.interval
-        self._score = (figure(score.accuracy, ".2f"), in_marks(f" ({low:.2f}–{high:.2f})"))
+        self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
         if score.measured_on == HELD_OUT_PATIENTS:
             self.badge.set_kind("held-out", tr("held-out"))
         else:

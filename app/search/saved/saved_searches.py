@@ -11,7 +11,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.searches import keeping
@@ -161,7 +161,7 @@ def show_last(context: Context, found: Reopened) -> None:
             tr("'{name}' was opened as far as it can be shown.", name=found.name)
             if found.name
             else tr("The last search was opened as far as it can be shown."),
-            " ".join(map(shown, found.told)),
+            " ".join(map(translate, found.told)),
         )
 
 
@@ -174,7 +174,7 @@ def show_reopened(context: Context, found: Reopened) -> None:
         again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name),
-            " ".join((*map(shown, found.told), again)),
+            " ".join((*map(translate, found.told), again)),
         )
 
 

@@ -14,7 +14,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.library.columns import CaseColumns
 from semblance.core.reports.distances import digits_for, distance_text
 from semblance.core.retrieval.explanation.words import spoken
@@ -109,5 +109,5 @@ def _within(name: str) -> str:
     """A name inside a sentence: "Grey inside" as "grey inside", "AUC" as it is."""
     words = spoken(name)
     if words != name:
-        return shown(words)
+        return translate(words)
     return name[:1].lower() + name[1:] if name[1:2].islower() else name

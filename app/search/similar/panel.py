@@ -26,10 +26,10 @@ from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.widgets.work_notice import extracting
-from semblance.core.language import figure, named, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.searching import SearchResult
@@ -164,7 +164,7 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
         lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
-        short = "" if ranking is None else figure(ranking.compared, ",")
+        short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
         if ranking is None or not len(columns):
@@ -328,7 +328,9 @@ def moved_by(asked: Asked | None) -> str:
     words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     moved = [tr("by {what}", what=", ".join(words))] if words else []
-    moved += [tr("without {groups}", groups=", ".join(map(named, search.without)))] if search.without else []
+    moved += (
+        [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
+    )
     return ", ".join(moved)
 
 

@@ -11,7 +11,7 @@ from semblance.app.shell.theme import set_look
 from semblance.app.widgets.icon_label import Sign
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.reports.distances import distance_text
 from semblance.core.searches.search import UNUSUAL
 from semblance.core.workflows.searches.searching import SearchResult
@@ -40,7 +40,7 @@ class RankingNotice(QFrame):
 
     def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
         """What is to be said of ``ranking``, made with the rate ``unusual``."""
-        said = [] if ranking is None else [shown(warning) for warning in ranking.warnings]
+        said = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         far = ranking is not None and ranking.no_good_match
         if ranking is not None and far and ranking.ranked and ranking.usual_distance is not None:
             nearest = min(case.distance for case in ranking.ranked)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.form import DescriptorForm
 from semblance.core.features.local.places import as_shares, grid_inside, seen
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
@@ -44,7 +44,7 @@ FORM = DescriptorForm(
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            say(
+            tr_lazy(
                 "Point {point}, responses {first}–{last}",
                 point=point,
                 first=2 * column + 1,

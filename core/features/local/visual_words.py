@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.form import DescriptorForm
 from semblance.core.features.local.places import as_shares, grey_of, grid_inside, seen
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.parameters import Parameter, Value
 
 Doubles = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ FORM = DescriptorForm(low=(0.0,) * 128, high=(255.0,) * 128, bits=8)
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            say(
+            tr_lazy(
                 "Point {point}, SIFT {first}–{last}",
                 point=point,
                 first=3 * column + 1,

@@ -12,7 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MaskOutline
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -54,7 +54,7 @@ def block_of(stack: Stack, region: Region | None, otherwise: Spacing) -> Block:
     if not (np.isfinite(spacing).all() and spacing.min() >= _FINEST and spacing.max() <= _COARSEST):
         told = " x ".join(f"{side:g}" for side in spacing)
         raise BadInput(
-            say("'{stack}' has voxels of {told} mm.", stack=stack.name, told=told),
+            tr_lazy("'{stack}' has voxels of {told} mm.", stack=stack.name, told=told),
             "Give the spacing in mm: --set spacing=1,1,1.",
         )
     shape = np.array(stack.shape)
@@ -89,7 +89,9 @@ def _middle(stack: Stack, part: Region | None) -> tuple[npt.NDArray[np.float64],
         first, last = max(part.z, 0), min(part.z + part.depth, depth)
     if last <= first:
         raise BadInput(
-            say("The region lies outside the {depth} slices of '{stack}'.", depth=depth, stack=stack.name),
+            tr_lazy(
+                "The region lies outside the {depth} slices of '{stack}'.", depth=depth, stack=stack.name
+            ),
             "Choose a slice within them.",
         )
     middle = [(first + last - 1) / 2, part.y + (part.height - 1) / 2, part.x + (part.width - 1) / 2]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.features.polyp.block import HALF, Block
 from semblance.core.features.polyp.surface import Mask, Numbers, Points, Wall, towards
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: The cap ends where the smaller curvature falls below this, per mm, or this share of the largest.
 _FLAT, _CAP_SHARE = 0.02, 0.3
@@ -84,7 +84,7 @@ def cut_out(block: Block, wall: Wall) -> Candidate:
     near = np.flatnonzero(away <= block.reach)
     if not len(near):
         raise BadInput(
-            say("No wall of the colon lies within {reach:.0f} mm of the candidate.", reach=block.reach),
+            tr_lazy("No wall of the colon lies within {reach:.0f} mm of the candidate.", reach=block.reach),
             "Check its position, the slice order and the unit (mm or voxels).",
         )
     bend = wall.bends[2]

@@ -18,7 +18,7 @@ from semblance.core.features.polyp.surface import Wall
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 
 
@@ -67,7 +67,7 @@ class Polyp(Extractor):
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """Raises BadInput: a single image has no depth."""
         raise BadInput(
-            say("'{image}' is a single image; polyp candidates lie in volumes.", image=image.name),
+            tr_lazy("'{image}' is a single image; polyp candidates lie in volumes.", image=image.name),
             "Import the CT series, or use an extractor for images.",
         )
 
@@ -88,7 +88,7 @@ def _spacing(text: str) -> Spacing:
         z, y, x = (float(part) for part in text.split(","))
     except ValueError:
         raise BadArguments(
-            say("The spacing '{value}' is not three numbers.", value=text),
+            tr_lazy("The spacing '{value}' is not three numbers.", value=text),
             "Write it like 1,0.7,0.7 (slice, row, column).",
         ) from None
     return z, y, x

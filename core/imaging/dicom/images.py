@@ -28,7 +28,7 @@ from semblance.core.imaging.dicom.values import LARGEST, grey_range, through_mod
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -65,7 +65,7 @@ class DicomImages:
         """
         if not 0 <= frame < len(self):
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' has no frame number {frame} (counted from 0): it has {n}.",
                     name=self.name,
                     frame=frame,
@@ -176,7 +176,7 @@ def notes_of(dataset: Dataset) -> tuple[str, ...]:
     aspect = (
         ""
         if ratio is None or spacing_of(dataset)
-        else say("pixels {ratio:g} wide, {ratio2:g} high", ratio=ratio[1], ratio2=ratio[0])
+        else tr_lazy("pixels {ratio:g} wide, {ratio2:g} high", ratio=ratio[1], ratio2=ratio[0])
     )
     return tuple(note for note in (modality, f"{side[:1]} {view}".strip(), part, aspect) if note)
 
@@ -195,7 +195,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(say("'{name}' holds no number in any pixel.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("'{name}' holds no number in any pixel.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
     kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)

@@ -9,7 +9,7 @@ from semblance.core.imaging.dicom.fields import integer, text, value
 from semblance.core.imaging.dicom.reading import COPY_AGAIN, UNDEFINED, Opened
 from semblance.core.imaging.dicom.syntaxes import PLAIN, check_syntax
 from semblance.core.imaging.limits import MAX_PIXELS
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000
@@ -57,12 +57,12 @@ def layout_of(opened: Opened, max_pixels: int = MAX_PIXELS) -> Layout:
     """
     name, dataset = opened.name, opened.dataset
     if not opened.pixels:
-        raise BadInput(say("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
+        raise BadInput(tr_lazy("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
     if rows is None or columns is None or rows < 1 or columns < 1:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' has no pixels: {rows} rows and {columns} columns.",
                 name=name,
                 rows=rows or 0,
@@ -73,12 +73,14 @@ def layout_of(opened: Opened, max_pixels: int = MAX_PIXELS) -> Layout:
     samples = 1 if value(dataset, "SamplesPerPixel") is None else integer(dataset, "SamplesPerPixel")
     if samples not in (1, 3):
         raise BadInput(
-            say("'{name}' has {samples} samples a pixel; 1 and 3 can be read.", name=name, samples=samples),
+            tr_lazy(
+                "'{name}' has {samples} samples a pixel; 1 and 3 can be read.", name=name, samples=samples
+            ),
             COPY_AGAIN,
         )
     if rows * columns > max_pixels:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' says it is {columns:,} x {rows:,} pixels, above the limit of "
                 "{max_pixels:g} megapixels.",
                 name=name,
@@ -92,7 +94,7 @@ def layout_of(opened: Opened, max_pixels: int = MAX_PIXELS) -> Layout:
     allocated = _FLOATS.get(opened.pixels) or integer(dataset, "BitsAllocated")
     if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' keeps a number in {allocated} bits, which cannot be read.",
                 name=name,
                 allocated=allocated,
@@ -129,7 +131,8 @@ def _frames(opened: Opened) -> int:
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
         raise BadInput(
-            say("'{opened}' does not say sensibly how many frames it has.", opened=opened.name), COPY_AGAIN
+            tr_lazy("'{opened}' does not say sensibly how many frames it has.", opened=opened.name),
+            COPY_AGAIN,
         )
     return max(1, frames)
 
@@ -143,7 +146,7 @@ def _check_length(opened: Opened, layout: Layout) -> None:
     if plain != (opened.length != UNDEFINED):
         what = "packed" if plain else "plain"
         raise BadInput(
-            say("'{opened}' holds {what} pixels but says otherwise.", opened=opened.name, what=what),
+            tr_lazy("'{opened}' holds {what} pixels but says otherwise.", opened=opened.name, what=what),
             COPY_AGAIN,
         )
     if not plain:
@@ -152,7 +155,7 @@ def _check_length(opened: Opened, layout: Layout) -> None:
     there = min(opened.length, opened.size - opened.offset)
     if there < needed:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{opened}' is cut off: {there:,} bytes of pixels where {needed:,} belong.",
                 opened=opened.name,
                 there=there,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.imaging.dicom.fields import MAX_DEPTH
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 
 if TYPE_CHECKING:
     from pydicom import DataElement, Dataset
@@ -125,14 +125,14 @@ def _lines(dataset: Dataset, depth: int, *, telling: bool) -> Iterator[HeaderLin
             yield HeaderLine(depth, _tag(tag), element.name, element.VR, value_text(element), tells)
             continue
         items = list(element.value)
-        several = say_n("{n} item", "{n} items", len(items))
+        several = tr_lazy_n("{n} item", "{n} items", len(items))
         yield HeaderLine(depth, _tag(tag), element.name, element.VR, several, tells)
         if depth + 1 >= MAX_DEPTH:
             yield HeaderLine(depth + 1, "", "deeper sequences are not shown", "", "")
             continue
         for number, item in enumerate(items, 1):
             if len(items) > 1:
-                yield HeaderLine(depth + 1, "", say("Item {number}", number=number), "", "")
+                yield HeaderLine(depth + 1, "", tr_lazy("Item {number}", number=number), "", "")
             yield from _lines(item, depth + 1, telling=tells)
 
 
@@ -141,14 +141,14 @@ def value_text(element: DataElement) -> str:
     value: Any = element.value
     if isinstance(value, (bytes, bytearray)):
         plain = _plain_bytes(bytes(value)) if element.VR == "UN" else ""
-        return plain or say("{n:,} bytes", n=len(value))
+        return plain or tr_lazy("{n:,} bytes", n=len(value))
     if element.VR in _BINARY and value is not None:
-        return say("{n:,} values", n=len(value)) if hasattr(value, "__len__") else str(value)[:MAX_VALUE]
+        return tr_lazy("{n:,} values", n=len(value)) if hasattr(value, "__len__") else str(value)[:MAX_VALUE]
     if value is None:
         return ""
     if isinstance(value, (list, tuple)) or type(value).__name__ == "MultiValue":
         shown = "\\".join(str(part) for part in value[:MAX_VALUES])
-        text = shown + (say("\\… ({n:,} values)", n=len(value)) if len(value) > MAX_VALUES else "")
+        text = shown + (tr_lazy("\\… ({n:,} values)", n=len(value)) if len(value) > MAX_VALUES else "")
     elif element.VR == "UI" and getattr(value, "name", value) != value:
         text = f"{value} ({value.name})"
     else:

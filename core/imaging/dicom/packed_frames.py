@@ -16,7 +16,7 @@ from semblance.core.imaging.dicom.plain_frames import shaped, without_unused_bit
 from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints
 from semblance.core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LOSSLESS, RLE
 from semblance.core.imaging.limits import MAX_FILE_BYTES
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.
 _LIBJPEG = "pylibjpeg"
@@ -52,10 +52,12 @@ def frame_bytes(opened: Opened, frames: int, frame: int) -> bytes:
         given: Any = {"extended_offsets": tuple(tables)} if all(tables) else {}
         data = get_frame(opened.file, frame, number_of_frames=frames, **given)
     if not data:
-        raise BadInput(say("'{opened}' has no frame {frame}.", opened=opened.name, frame=frame), COPY_AGAIN)
+        raise BadInput(
+            tr_lazy("'{opened}' has no frame {frame}.", opened=opened.name, frame=frame), COPY_AGAIN
+        )
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(
-            say("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
+            tr_lazy("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
         )
     return data
 
@@ -78,7 +80,9 @@ def check_fragments(opened: Opened) -> None:
         if place == opened.size and head[:4] == _ITEM:
             return
         if len(head) < 8 or head[:4] != _ITEM or place > opened.size:
-            raise BadInput(say("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
+            raise BadInput(
+                tr_lazy("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN
+            )
 
 
 def _decoded(data: bytes, opened: Opened, layout: Layout) -> tuple[npt.NDArray[Any], str]:
@@ -118,7 +122,7 @@ def _decoded(data: bytes, opened: Opened, layout: Layout) -> tuple[npt.NDArray[A
         return without_unused_bits(values, layout), str(told["photometric_interpretation"])
     reason = "" if why is None else f" ({' '.join(str(why).split())[:160]})"
     raise BadInput(
-        say(
+        tr_lazy(
             "The pixels of '{opened}' are damaged or packed in a rare variety{reason}.",
             opened=opened.name,
             reason=reason,

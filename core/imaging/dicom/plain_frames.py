@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.layout import Layout
 from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 def plain_frame(opened: Opened, layout: Layout, frame: int) -> npt.NDArray[Any]:
@@ -26,7 +26,7 @@ def plain_frame(opened: Opened, layout: Layout, frame: int) -> npt.NDArray[Any]:
     opened.file.seek(opened.offset + start)
     data = opened.file.read(end - start)
     if len(data) < -(-(first + layout.frame_bits) // 8) - start:
-        raise BadInput(say("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
+        raise BadInput(tr_lazy("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
     if not opened.little and opened.pixel_vr == "OW" and layout.allocated <= 8:
         even = np.frombuffer(data[: len(data) // 2 * 2], np.uint16).byteswap().tobytes()
         data = even + data[len(data) // 2 * 2 :]

@@ -15,12 +15,12 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.fields import tag_of
 from semblance.core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
 from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-COPY_AGAIN = say("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
 
 #: Length of a pixel element whose end is a mark and not counted.
 UNDEFINED = 0xFFFFFFFF
@@ -88,23 +88,23 @@ def complaints(name: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise BadInput(
-            say("'{name}' needs more memory than this computer has free.", name=name),
+            tr_lazy("'{name}' needs more memory than this computer has free.", name=name),
             "Close other programs.",
         ) from None
     except RecursionError:
-        raise BadInput(say("'{name}' has sequences nested without end.", name=name), COPY_AGAIN) from None
+        raise BadInput(tr_lazy("'{name}' has sequences nested without end.", name=name), COPY_AGAIN) from None
     except OSError as error:
         if error.strerror:
             raise BadInput(
-                say("'{name}' cannot be read: {strerror}.", name=name, strerror=error.strerror),
+                tr_lazy("'{name}' cannot be read: {strerror}.", name=name, strerror=error.strerror),
                 "Check its disk.",
             ) from None
         raise BadInput(
-            say("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
         ) from None
     except Exception as error:  # noqa: BLE001 - pydicom parses a stranger's bytes, which may fail in any way
         raise BadInput(
-            say("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
         ) from None
 
 
@@ -120,14 +120,14 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         file.seek(0)
         head = file.read(_PREAMBLE + 8)
         if not head:
-            raise BadInput(say("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
+            raise BadInput(tr_lazy("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
         if not looks_like_dicom(head):
-            raise BadInput(say("'{name}' is not a DICOM file.", name=name), COPY_AGAIN)
+            raise BadInput(tr_lazy("'{name}' is not a DICOM file.", name=name), COPY_AGAIN)
         file.seek(0, io.SEEK_END)
         size = file.tell()
         if size > MAX_OBJECT_BYTES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' is {size} long; the limit is {max_object_bytes}.",
                     name=name,
                     size=size_text(size),
@@ -150,7 +150,7 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         _find_pixels(opened, bool(implicit), bool(little))
         if not opened.pixels and len(dataset) == 0 and file.tell() <= len(head):
             raise BadInput(
-                say("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
+                tr_lazy("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
             )
         return opened
 
@@ -189,7 +189,9 @@ def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     packed = file.read(MAX_FILE_BYTES + 1)
     unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_FILE_BYTES + 1)
     if len(unpacked) > MAX_FILE_BYTES:
-        raise BadInput(say("'{name}' unpacks to more than the limit of size.", name=name), "Leave it out.")
+        raise BadInput(
+            tr_lazy("'{name}' unpacks to more than the limit of size.", name=name), "Leave it out."
+        )
     meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
     out = io.BytesIO()
     out.write(b"\0" * _PREAMBLE + b"DICM")

@@ -16,7 +16,7 @@ from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.reading import COPY_AGAIN
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -68,7 +68,7 @@ def segments(
     layout, dataset = images.layout, images.dataset
     if (layout.rows, layout.columns) != size:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{images}' marks images of {columns} x {rows} pixels, its series has {size} x {size2}.",
                 images=images.name,
                 columns=layout.columns,
@@ -94,7 +94,7 @@ def segments(
         number = integer(told, "ReferencedSegmentNumber") if told is not None else None
         if number is None or number not in labels:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{images}' does not say which segment its frame {frame} is of.",
                     images=images.name,
                     frame=frame,
@@ -104,7 +104,7 @@ def segments(
         place = _place(own, plane_of(dataset, frame), places, planes)
         if place is None:
             raise BadInput(
-                say(
+                tr_lazy(
                     "Frame {frame} of '{images}' lies on no slice of its series.",
                     frame=frame,
                     images=images.name,
@@ -124,7 +124,7 @@ def _segment(
     rows, columns = images.layout.rows, images.layout.columns
     if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:
         raise BadInput(
-            say("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
+            tr_lazy("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
         )
     mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
     half = _half(images.dataset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 IMPLICIT_LITTLE = "1.2.840.10008.1.2"
 EXPLICIT_LITTLE = "1.2.840.10008.1.2.1"
@@ -50,13 +50,13 @@ def check_syntax(syntax: str, name: str) -> None:
         return
     from pydicom.uid import UID
 
-    called = UID(syntax).name if syntax else say("no named way")
+    called = UID(syntax).name if syntax else tr_lazy("no named way")
     if syntax.startswith(_FILMS):
         raise BadInput(
-            say("'{name}' is a film ({called}), not an image.", name=name, called=called),
+            tr_lazy("'{name}' is a film ({called}), not an image.", name=name, called=called),
             "Export single images of it.",
         )
     raise BadInput(
-        say("'{name}' is packed in a way that cannot be read here ({called}).", name=name, called=called),
+        tr_lazy("'{name}' is packed in a way that cannot be read here ({called}).", name=name, called=called),
         "Export it uncompressed or as JPEG 2000.",
     )

@@ -13,7 +13,7 @@ from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.reading import complaints, open_dicom
 from semblance.core.imaging.dicom.segmentations import Marked, referenced_instances
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import Group, Instance, case_key
 from semblance.core.library.importers.importer import FoundCase, Rejected
 from semblance.core.library.importers.source import Source
@@ -56,9 +56,9 @@ class Regions:
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield self._alone(instance, say("The images it refers to are not here."))
+            yield self._alone(instance, tr_lazy("The images it refers to are not here."))
         else:
-            reason = say("It marks nothing on images that are here.")
+            reason = tr_lazy("It marks nothing on images that are here.")
             yield Rejected(instance.path or name, reason, failed=False)
 
     def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
@@ -129,7 +129,7 @@ class Regions:
         """What a part is called; people type names of patients there too."""
         label = marked.label or marked.kind
         hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
-        return marked.kind or say("part {number}", number=number) if hidden else label
+        return marked.kind or tr_lazy("part {number}", number=number) if hidden else label
 
     def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []

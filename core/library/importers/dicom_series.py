@@ -13,7 +13,7 @@ from semblance.core.imaging.deidentify import Pseudonyms
 from semblance.core.imaging.dicom import burnt_in, identity
 from semblance.core.imaging.dicom.fields import integer, text
 from semblance.core.imaging.dicom.geometry import Plane, gaps_in, plane_of
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -167,14 +167,14 @@ def grouped(instances: Iterable[Instance]) -> list[Group]:
             problems = []
             if directions[key[0]] > 1:
                 problems.append(
-                    say("the series has {directions} directions or sizes", directions=directions[key[0]])
+                    tr_lazy("the series has {directions} directions or sizes", directions=directions[key[0]])
                 )
             if len(piles) > 1:
-                problems.append(say("{n} slices in one place", n=len(piles)))
+                problems.append(tr_lazy("{n} slices in one place", n=len(piles)))
             gaps = gaps_in([one.plane for one in pile if one.plane is not None])
             if gaps:
                 shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
-                problems.append(say("uneven or missing slices behind number {shown}", shown=shown))
+                problems.append(tr_lazy("uneven or missing slices behind number {shown}", shown=shown))
             groups.append(Group(_series_key(key, pile, number), pile, problems))
     return groups
 

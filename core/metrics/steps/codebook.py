@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.features.local.form import DescriptorForm
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorForm
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.k_means import k_means, nearest_centres
-from semblance.core.metrics.maths.merging import merge_words
+from semblance.core.metrics.numerics.k_means import k_means, nearest_centres
+from semblance.core.metrics.numerics.merge_words import merge_words
 from semblance.core.metrics.steps.step import Step
 
 Floats = npt.NDArray[np.float32]
@@ -33,7 +33,7 @@ class Codebook(Step):
     (boostmetric.txt 4.3: 100 or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi,
     Minka 2005 (4.3.2: 2,000 textons to 300) do so greedily under Gaussian models of each finding's
     histograms; here two words at a time, those that tell the same about the findings, see
-    :func:`semblance.core.metrics.maths.merging.merge_words`.
+    :func:`semblance.core.metrics.numerics.merge_words.merge_words`.
     Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis
     distance). An image without any descriptor has shares of 0.
     """
@@ -119,11 +119,11 @@ class Codebook(Step):
         return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(say("word {number}", number=number) for number in range(1, self.n_columns + 1))
+        return tuple(tr_lazy("word {number}", number=number) for number in range(1, self.n_columns + 1))
 
     def describe(self) -> str:
-        merged = "" if self.merged_ is None else say(" merged to {n_columns}", n_columns=self.n_columns)
-        return say(
+        merged = "" if self.merged_ is None else tr_lazy(" merged to {n_columns}", n_columns=self.n_columns)
+        return tr_lazy(
             "codebook: {n:,} words{merged} from {n_descriptors:,} descriptors",
             n=len(self.words_),
             merged=merged,
@@ -272,5 +272,5 @@ def _whole(settings: dict[str, Any], name: str, *, optional: bool = False) -> An
     if value is None and optional:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadInput(say("A stored codebook has no usable '{name}'.", name=name))
+        raise BadInput(tr_lazy("A stored codebook has no usable '{name}'.", name=name))
     return value

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix, Part
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.inputs.rows import as_rows
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.sequence import apply_steps
+from semblance.core.metrics.training_data.rows import as_rows
 from semblance.core.retrieval.explanation.shapley import ROWS, shapley_shares
 
 

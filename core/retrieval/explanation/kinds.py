@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semblance.core.features.gabor_bank import GRID
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
@@ -63,24 +63,24 @@ def shares_of(
     elif isinstance(distance, VoteDistance):
         kind, shares = "Votes", _votes(distance, pair, names)
     else:
-        parts = distance.parts(pair[0], pair[1], (say("the features"),) * pair.shape[1])
+        parts = distance.parts(pair[0], pair[1], (tr_lazy("the features"),) * pair.shape[1])
         shares = [Share(part.name[:1].upper() + part.name[1:], part.amount) for part in parts]
-        kind = _KINDS.get(distance.kind, say("Parts"))
+        kind = _KINDS.get(distance.kind, tr_lazy("Parts"))
     left = total - sum(share.amount for share in shares)
     shares = sorted((share for share in shares if share.amount), key=lambda share: -abs(share.amount))
     if shares and left:
         first = shares[0]
         shares[0] = Share(first.name, first.amount + left, first.detail)
     elif left:
-        shares = [Share(say("Lifted to zero") if left > 0 else say("Rounding"), left)]
+        shares = [Share(tr_lazy("Lifted to zero") if left > 0 else tr_lazy("Rounding"), left)]
     return kind, shares
 
 
 _KINDS = {
-    "mixtures": say("Clouds"),
-    "convolution": say("Places"),
-    "mapped": say("Dimensions"),
-    "clicked": say("Parts"),
+    "mixtures": tr_lazy("Clouds"),
+    "convolution": tr_lazy("Places"),
+    "mapped": tr_lazy("Dimensions"),
+    "clicked": tr_lazy("Parts"),
 }
 
 
@@ -172,19 +172,19 @@ def _directions(
     told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
     for k, amount in enumerate(amounts.tolist()):
         if k not in told:
-            shares.append(Share(say("direction {k}", k=k + 1), amount))
+            shares.append(Share(tr_lazy("direction {k}", k=k + 1), amount))
             continue
         side = (
-            say("The query lies higher than the case")
+            tr_lazy("The query lies higher than the case")
             if along[k] > 0
-            else say("The query lies lower than the case")
+            else tr_lazy("The query lies lower than the case")
         )
-        of = say(" (a similarity, which is subtracted)") if signs[k] < 0 else ""
+        of = tr_lazy(" (a similarity, which is subtracted)") if signs[k] < 0 else ""
         shares.append(
             Share(
                 names.of(L[k]),
                 amount,
-                say("Direction {k} of {n}{of}. {side} along it.", k=k + 1, n=len(L), of=of, side=side),
+                tr_lazy("Direction {k} of {n}{of}. {side} along it.", k=k + 1, n=len(L), of=of, side=side),
             )
         )
     return "Directions", shares
@@ -197,7 +197,7 @@ def _columns(amounts: Matrix, names: _Names) -> list[Share]:
     for k, amount in enumerate(amounts.tolist()):
         unit = np.zeros(len(amounts))
         unit[k] = 1.0
-        shares.append(Share(names.of(unit) if k in told else say("number {k}", k=k + 1), amount))
+        shares.append(Share(names.of(unit) if k in told else tr_lazy("number {k}", k=k + 1), amount))
     return shares
 
 
@@ -213,18 +213,18 @@ def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) ->
                 Share(
                     text,
                     amount,
-                    say("Bit {t} of {n}. {bits}", t=t + 1, n=len(amounts), bits=_sides(bool(bits[0, t]))),
+                    tr_lazy("Bit {t} of {n}. {bits}", t=t + 1, n=len(amounts), bits=_sides(bool(bits[0, t]))),
                 )
             )
         elif amount:
-            shares.append(Share(say("bit {t}", t=t + 1), amount))
+            shares.append(Share(tr_lazy("bit {t}", t=t + 1), amount))
     return shares
 
 
 def _sides(above: bool) -> str:
     if above:
-        return say("The query is on its high side, the case on its low side.")
-    return say("The query is on its low side, the case on its high side.")
+        return tr_lazy("The query is on its high side, the case on its low side.")
+    return tr_lazy("The query is on its low side, the case on its high side.")
 
 
 def _kernel_bits(
@@ -243,7 +243,7 @@ def _kernel_bits(
 
     moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if told else np.empty((0, 0))
     shares = [
-        Share(say("bit {t}", t=t + 1), float(amount))
+        Share(tr_lazy("bit {t}", t=t + 1), float(amount))
         for t, amount in enumerate(amounts)
         if amount and t not in told
     ]
@@ -253,7 +253,7 @@ def _kernel_bits(
             int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
         ]
         anchors = np.argsort(-np.abs(distance.bits.directions[:, t]))[:2] + 1
-        detail = say(
+        detail = tr_lazy(
             "Bit {t} of {n}, moved across by these. {bits} Heaviest reference cases: {anchors} "
             "and {anchors2} of {n2}.",
             t=t + 1,
@@ -277,7 +277,7 @@ def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
         if amount and t in told:
             times = abs(z[t]) / np.sqrt(distance.thresholds[t])
             text = names.of(distance.directions[:, t])
-            detail = say(
+            detail = tr_lazy(
                 "Vote {t} of {n}: the two are {times:.2g} times its threshold apart.",
                 t=t + 1,
                 n=len(amounts),
@@ -285,6 +285,6 @@ def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
             )
             shares.append(Share(text, amount, detail))
         elif amount:
-            shares.append(Share(say("vote {t}", t=t + 1), amount))
+            shares.append(Share(tr_lazy("vote {t}", t=t + 1), amount))
     total = float(amounts.sum())
-    return [*shares, Share(say("Lifted to zero"), -total)] if total < 0.0 else shares
+    return [*shares, Share(tr_lazy("Lifted to zero"), -total)] if total < 0.0 else shares

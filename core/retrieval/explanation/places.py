@@ -12,7 +12,7 @@ from semblance.core.features.gabor import Gabor
 from semblance.core.features.mass.extractor import Mass
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import known, say
+from semblance.core.language import as_lazy, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
@@ -70,13 +70,13 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
         sides = [
             PlacesOf(outline=_thinned(extractor.outline(one.image, one.region))) for one in (query, case)
         ]
-        return Places(sides[0], sides[1], say("The outlines that were measured."))
+        return Places(sides[0], sides[1], tr_lazy("The outlines that were measured."))
     codebook = grouping.head[0] if grouping.head else None
     if isinstance(codebook, Codebook):
         return _of_words(extractor, codebook, query, case, usual)
-    nothing = say(
+    nothing = tr_lazy(
         "{title}: what is shown is described as a whole, so no places can be told.",
-        title=known(extractor.title),
+        title=as_lazy(extractor.title),
     )
     return Places(PlacesOf(), PlacesOf(), nothing)
 
@@ -113,7 +113,7 @@ def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Pl
     nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
-    note = _agreeing(len(rings)) if rings else say("No place stands out in both images.")
+    note = _agreeing(len(rings)) if rings else tr_lazy("No place stands out in both images.")
     return Places(PlacesOf(rings), PlacesOf(rings), note)
 
 
@@ -152,12 +152,12 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
         at, words = extractor.places(one.image, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
             return Places(
-                PlacesOf(), PlacesOf(), say("The places of the words cannot be told for these images.")
+                PlacesOf(), PlacesOf(), tr_lazy("The places of the words cannot be told for these images.")
             )
         windows.append(_counted(at, words, codebook.n_columns))
     (from_q, q), (from_x, x) = windows
     if not len(from_q) or not len(from_x):
-        return Places(PlacesOf(), PlacesOf(), say("Too few words for a place."))
+        return Places(PlacesOf(), PlacesOf(), tr_lazy("Too few words for a place."))
     shared = np.stack([np.minimum(row, x) @ rarity for row in q])
     rings: list[tuple[Ring, Ring]] = []
     while len(rings) < REGIONS and shared.max() > 0.0:
@@ -165,7 +165,7 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
         rings.append(((*from_q[here], _WORD_RADIUS), (*from_x[there], _WORD_RADIUS)))
         shared[_near(from_q, here)] = 0.0
         shared[:, _near(from_x, there)] = 0.0
-    note = _sharing(len(rings)) if rings else say("No place shares a word.")
+    note = _sharing(len(rings)) if rings else tr_lazy("No place shares a word.")
     return Places(PlacesOf(tuple(a for a, _ in rings)), PlacesOf(tuple(b for _, b in rings)), note)
 
 
@@ -197,11 +197,11 @@ def _thinned(points: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]
 
 def _agreeing(count: int) -> str:
     if count == 1:
-        return say("Region a agrees most in Gabor energy.")
-    return say("Regions a–{last} agree most in Gabor energy.", last="abc"[count - 1])
+        return tr_lazy("Region a agrees most in Gabor energy.")
+    return tr_lazy("Regions a–{last} agree most in Gabor energy.", last="abc"[count - 1])
 
 
 def _sharing(count: int) -> str:
     if count == 1:
-        return say("Region a shares most visual words.")
-    return say("Regions a–{last} share most visual words.", last="abc"[count - 1])
+        return tr_lazy("Region a shares most visual words.")
+    return tr_lazy("Regions a–{last} share most visual words.", last="abc"[count - 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from semblance.core.language import say, say_all
+from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
@@ -17,38 +17,38 @@ _WORD = re.compile(r"word (\d+)")
 _STRIPES = re.compile(r"Gabor, (.+) px")
 #: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
 _SPOKEN = {
-    "Size": say("size"),
-    "Shape": say("outline shape"),
-    "Radial length": say("radial length"),
-    "Margin": say("margin"),
-    "Contrast": say("contrast"),
-    "Grey inside": say("grey inside"),
-    "Grey around": say("grey around"),
-    "Texture": say("texture"),
-    "Breast": say("the breast as a whole"),
-    "Colour": say("colour"),
-    "Edge direction": say("edge directions"),
-    "Local geometry": say("local geometry"),
-    "Morphology": say("morphology"),
-    "Intensity": say("intensity"),
-    "Context": say("context"),
-    "Position": say("position"),
-    "First order": say("grey levels"),
-    "Low attenuation": say("low attenuation"),
-    "Co-occurrence": say("co-occurrence texture"),
-    "Run length": say("run lengths"),
-    "Grey-level difference": say("grey-level differences"),
+    "Size": tr_lazy("size"),
+    "Shape": tr_lazy("outline shape"),
+    "Radial length": tr_lazy("radial length"),
+    "Margin": tr_lazy("margin"),
+    "Contrast": tr_lazy("contrast"),
+    "Grey inside": tr_lazy("grey inside"),
+    "Grey around": tr_lazy("grey around"),
+    "Texture": tr_lazy("texture"),
+    "Breast": tr_lazy("the breast as a whole"),
+    "Colour": tr_lazy("colour"),
+    "Edge direction": tr_lazy("edge directions"),
+    "Local geometry": tr_lazy("local geometry"),
+    "Morphology": tr_lazy("morphology"),
+    "Intensity": tr_lazy("intensity"),
+    "Context": tr_lazy("context"),
+    "Position": tr_lazy("position"),
+    "First order": tr_lazy("grey levels"),
+    "Low attenuation": tr_lazy("low attenuation"),
+    "Co-occurrence": tr_lazy("co-occurrence texture"),
+    "Run length": tr_lazy("run lengths"),
+    "Grey-level difference": tr_lazy("grey-level differences"),
 }
 
 
 def spoken(group: str) -> str:
     """A group of features within a sentence."""
     if match := _STRIPES.fullmatch(group):
-        return say("stripes {width} px wide", width=_width(match[1]))
+        return tr_lazy("stripes {width} px wide", width=_width(match[1]))
     if match := re.fullmatch(r"Pixels, block row (\d+), column (\d+)", group):
-        return say("the block at row {row}, column {column}", row=match[1], column=match[2])
+        return tr_lazy("the block at row {row}, column {column}", row=match[1], column=match[2])
     if match := _WORD.fullmatch(group):
-        return say("visual word {number}", number=match[1])
+        return tr_lazy("visual word {number}", number=match[1])
     return _SPOKEN.get(group, group)
 
 
@@ -74,12 +74,12 @@ def sentence(
     if not told:
         return ""
     if all(amounts[place] == 0.0 for place in told):
-        return say("Nothing that is compared tells the two apart.")
+        return tr_lazy("Nothing that is compared tells the two apart.")
     near = sorted((place for place in told if ranks[place] <= CLOSE), key=lambda place: ranks[place])
     far = sorted((place for place in told if ranks[place] >= FAR), key=lambda place: -ranks[place])
     most = max(told, key=lambda place: amounts[place])
     if len(told) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in told):
-        return say(
+        return tr_lazy(
             "Close in {near} of {n} visual words, far in {far}; most apart in {most}.",
             near=len(near),
             n=len(told),
@@ -89,34 +89,34 @@ def sentence(
     close = _together([groups[place] for place in near[:_MOST_CLOSE]])
     if len(near) == len(told):
         apart = spoken(groups[most])
-        everything = say("Close in everything; most apart in {most}.", most=apart)
-        return everything if len(told) > 1 else say("Close in {close}.", close=close)
+        everything = tr_lazy("Close in everything; most apart in {most}.", most=apart)
+        return everything if len(told) > 1 else tr_lazy("Close in {close}.", close=close)
     if far:
         distant = _together([groups[place] for place in far[:_MOST_FAR]])
-        both = say("Close in {close}, far in {distant}.", close=close, distant=distant)
-        return both if close else say("Far in {distant}.", distant=distant)
+        both = tr_lazy("Close in {close}, far in {distant}.", close=close, distant=distant)
+        return both if close else tr_lazy("Far in {distant}.", distant=distant)
     apart = spoken(
         groups[max((place for place in told if place not in near), key=lambda place: amounts[place])]
     )
     if close:
-        return say("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
-    return say("As far apart as usual; most in {apart}.", apart=apart)
+        return tr_lazy("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
+    return tr_lazy("As far apart as usual; most in {apart}.", apart=apart)
 
 
 def _together(groups: Sequence[str]) -> str:
     """Several groups in a sentence; the widths of stripes stand together."""
     widths = [_width(match[1]) for group in groups if (match := _STRIPES.fullmatch(group))]
     words = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
-    return joined([*words, say("stripes {width} px wide", width=joined(widths))] if widths else words)
+    return joined([*words, tr_lazy("stripes {width} px wide", width=joined(widths))] if widths else words)
 
 
 def joined(words: Sequence[str]) -> str:
     """``a, b and c``."""
     if len(words) < 2:
         return words[0] if words else ""
-    return say("{first} and {last}", first=say_all(words[:-1]), last=words[-1])
+    return tr_lazy("{first} and {last}", first=join_texts(words[:-1]), last=words[-1])
 
 
 def _width(text: str) -> str:
     """The width of stripes as a number that every language writes its own way."""
-    return say("{width:g}", width=float(text))
+    return tr_lazy("{width:g}", width=float(text))

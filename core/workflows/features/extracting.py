@@ -24,7 +24,7 @@ from semblance.core.imaging.container import ImageReader, shown_slice
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
@@ -41,7 +41,7 @@ STEP = 16
 #: Images in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
 #: What is recorded of such an image.
-CRASHED = say(
+CRASHED = tr_lazy(
     "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
 )
 
@@ -87,18 +87,18 @@ def extract_features(
     made = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = _feature_set(
-            opened, made, extractor if name is None else checked_name(name, say("A feature set"))
+            opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
         rows = opened.features.waiting(feature_set, images=made.needs_image)
         total = len(rows)
-        reporter.progress(0, total, say("Extracting {title}", title=made.title))
+        reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
         if made.needs_image:
             workers = workers or default_workers()
             result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
         else:
             result.extracted = _copy_tables(opened, feature_set, rows, reporter)
-        reporter.progress(total, total, say("Extracting {title}", title=made.title))
+        reporter.progress(total, total, tr_lazy("Extracting {title}", title=made.title))
         result.cases = len(opened.features.cases_of(feature_set))
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
     result.seconds = time.monotonic() - start
@@ -109,14 +109,14 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
     found_cases = library.catalogue.all_cases()
     if not found_cases:
         raise BadInput(
-            say("{library} holds no cases yet.", library=library.path.name),
+            tr_lazy("{library} holds no cases yet.", library=library.path.name),
             "Import some first: semblance import.",
         )
     if extractor.needs_image:
         columns = [(f.name, f.group) for f in extractor.feature_names]
         if not any(r.has_image for r in found_cases):
             raise BadInput(
-                say(
+                tr_lazy(
                     "{library} holds no images for '{extractor}'.",
                     library=library.path.name,
                     extractor=extractor.name,
@@ -127,7 +127,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
         found = {source.columns for source in library.catalogue.sources() if source.columns}
         if not found:
             raise BadInput(
-                say(
+                tr_lazy(
                     "{library} holds no table for '{extractor}'.",
                     library=library.path.name,
                     extractor=extractor.name,
@@ -136,7 +136,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
             )
         if len(found) > 1:
             raise BadInput(
-                say("The tables of {library} have different columns.", library=library.path.name),
+                tr_lazy("The tables of {library} have different columns.", library=library.path.name),
                 "Put tables with different columns into libraries of their own.",
             )
         columns = [(column, column) for column in found.pop()]
@@ -159,7 +159,7 @@ def _copy_tables(
         contents = [details[row].content if row in details else "" for row in kept.tolist()]
         copied += library.features.write_chunk(feature_set, kept, values, (), contents)
         reporter.progress(
-            start + len(part), len(rows), say("Copying {feature_set}", feature_set=feature_set.name)
+            start + len(part), len(rows), tr_lazy("Copying {feature_set}", feature_set=feature_set.name)
         )
     return copied
 
@@ -233,7 +233,7 @@ class _Extraction:
                     self._reporter.progress(
                         sum(self._seen.values()),
                         self._total,
-                        say("Extracting {title}", title=self._extractor.title),
+                        tr_lazy("Extracting {title}", title=self._extractor.title),
                     )
                     self._reporter.check_cancelled()
             except BaseException:
@@ -329,7 +329,7 @@ def _extract_chunk(
                 if content != image.content:
                     content = ""
                     raise BadInput(
-                        say("'{address}' has changed since it was imported.", address=image.address),
+                        tr_lazy("'{address}' has changed since it was imported.", address=image.address),
                         "Import it again.",
                     )
                 if isinstance(looked_at, Stack):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import extractors
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def fitting_extractors(library: Path) -> list[str]:
 
 def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
     if not kinds:
-        return say("there is no case")
+        return tr_lazy("there is no case")
     if extractor.needs_image not in kinds:
         return (
-            say("the cases are rows of a table")
+            tr_lazy("the cases are rows of a table")
             if extractor.needs_image
-            else say("no case comes from a table")
+            else tr_lazy("no case comes from a table")
         )
-    return "" if volumes or not extractor.needs_volume else say("no case is a volume")
+    return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")

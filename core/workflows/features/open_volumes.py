@@ -9,7 +9,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.package import open_plainly
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.content import content_hash, content_hash_of, hash_of_volume
 from semblance.core.tasks import Reporter
 
@@ -56,7 +56,7 @@ class OpenVolumes:
             except BadInput as error:
                 raise Away(error.message, error.hint) from None
             if content_hash(data) != hashes[one]:
-                raise Away(say("'{one}' has changed since it was imported.", one=one), "Import it again.")
+                raise Away(tr_lazy("'{one}' has changed since it was imported.", one=one), "Import it again.")
             return self._reader.decode(data, one)
 
         stack = FileStack(address, opened)

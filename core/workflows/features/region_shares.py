@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.registry import make_extractor
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -42,7 +42,7 @@ def measured_unlike(
     if not shares or max(shares.values()) - min(shares.values()) <= FAR_APART:
         return ""
     most, least = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
-    return say(
+    return tr_lazy(
         "Cases of '{most}' are measured in a region, most of '{least}' in the whole image: "
         "that alone may tell them apart, so scores flatter. Leave one of them out, or draw "
         "regions in all.",

@@ -10,7 +10,7 @@ from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.listing import HeaderLine, header_lines
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.looking import address_of
 
@@ -55,7 +55,7 @@ def read_header(
 def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]:
     lines = [("File", address.container.name)]
     if address.member:
-        lines.append((say("Inside it"), address.member))
+        lines.append((tr_lazy("Inside it"), address.member))
     if address.frame is not None:
         lines.append(("Row", f"{address.frame:,}"))
     if reader.is_array(address):
@@ -65,16 +65,16 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
     try:
         lines += _image_lines(reader.open(address))
     except BadInput as error:
-        lines.append((say("Cannot be shown"), error.message))
+        lines.append((tr_lazy("Cannot be shown"), error.message))
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
 def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
     numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
-    lines = [("Format", say("NumPy array"))]
+    lines = [("Format", tr_lazy("NumPy array"))]
     if numbers is not None:
         lines.append(("Slices", f"{numbers.shape[0]:,}"))
-        lines.append((say("Kept as"), str(numbers.dtype)))
+        lines.append((tr_lazy("Kept as"), str(numbers.dtype)))
     return lines
 
 
@@ -87,39 +87,39 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
 
     lines = [
         ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),
-        (say("Size of the file"), size_text(len(data))),
+        (tr_lazy("Size of the file"), size_text(len(data))),
     ]
     try:
         with PILImage.open(io.BytesIO(data)) as image:
-            lines.append((say("Kind of pixels"), image.mode))
+            lines.append((tr_lazy("Kind of pixels"), image.mode))
             frames = getattr(image, "n_frames", 1)
             if frames > 1:
-                lines.append((say("Images in it"), f"{frames:,}"))
+                lines.append((tr_lazy("Images in it"), f"{frames:,}"))
             dpi = image.info.get("dpi")
             if isinstance(dpi, tuple) and len(dpi) == 2:
-                lines.append((say("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
+                lines.append((tr_lazy("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
     except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
-        lines.append((say("Kind of pixels"), say("cannot be read")))
+        lines.append((tr_lazy("Kind of pixels"), tr_lazy("cannot be read")))
     return lines
 
 
 def _image_lines(image: Image) -> list[tuple[str, str]]:
     pixels = image.pixels
     lines = [
-        ("Width", say("{width:,} px", width=image.width)),
-        ("Height", say("{height:,} px", height=image.height)),
-        ("Channels", say("3 (red, green, blue)") if image.is_colour else say("1 (grey)")),
-        (say("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
-        (say("Least value"), f"{float(pixels.min()):g}"),
-        (say("Greatest value"), f"{float(pixels.max()):g}"),
+        ("Width", tr_lazy("{width:,} px", width=image.width)),
+        ("Height", tr_lazy("{height:,} px", height=image.height)),
+        ("Channels", tr_lazy("3 (red, green, blue)") if image.is_colour else tr_lazy("1 (grey)")),
+        (tr_lazy("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
+        (tr_lazy("Least value"), f"{float(pixels.min()):g}"),
+        (tr_lazy("Greatest value"), f"{float(pixels.max()):g}"),
     ]
     if image.spacing_mm is None:
-        lines.append(("Spacing", say("not told")))
+        lines.append(("Spacing", tr_lazy("not told")))
     else:
         lines.append(
             (
                 "Spacing",
-                say(
+                tr_lazy(
                     "{spacing_mm:.4g} × {spacing_mm2:.4g} mm",
                     spacing_mm=image.spacing_mm[1],
                     spacing_mm2=image.spacing_mm[0],

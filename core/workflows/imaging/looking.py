@@ -18,7 +18,7 @@ from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage, dis
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
@@ -111,7 +111,7 @@ def card_images(
         reporter.check_cancelled()
         case = details.get(int(row))
         if case is None:
-            out.append(CardImage(int(row), None, say("not in the library any more")))
+            out.append(CardImage(int(row), None, tr_lazy("not in the library any more")))
             continue
         try:
             seen = _seen(case, greys, longest) if greys is not None else None
@@ -140,7 +140,7 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
     if case is None:
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
-        raise BadInput(say("{case_id} is a row of a table and has no image.", case_id=case.case_id))
+        raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     return _viewed(case.address, case.region, case)
 
 

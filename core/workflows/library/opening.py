@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.columns import CaseColumns, ImageState, case_columns
 from semblance.core.tasks import SILENT, Reporter
@@ -67,7 +67,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
-    reporter.progress(0, None, say("Opening {library}", library=library.name))
+    reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
         features = opened.features

@@ -13,7 +13,7 @@ from semblance.core.imaging.formats import DICOM, check_whole, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.package import Package
 from semblance.core.imaging.thumbnail import inspect, thumbnail
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.content import (
     content_hash,
     content_hash_of,
@@ -267,7 +267,7 @@ def check_is_text(path: Path) -> None:
     """
     shown = printable(str(path.absolute()))
     if shown != str(path.absolute()):
-        raise BadInput(say("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
+        raise BadInput(tr_lazy("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
 
 
 def file_identity(source: Source, path: str) -> str:

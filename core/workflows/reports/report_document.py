@@ -13,7 +13,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.overview import overview
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
@@ -33,7 +33,7 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.evaluation.scoreboard import (
+from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
     findings,
     roc_curves,
@@ -52,13 +52,13 @@ _TELLING = frozenset(("date", "study", "series", "instance", "of"))
 QUERY_SIDE, PLOT = 480, (520, 300)
 #: What importers call attributes -> how a report does.
 _ATTRIBUTES = {
-    "laterality": say("Laterality"),
-    "view": say("View"),
-    "note": say("Note"),
-    "modality": say("Modality"),
-    "geometry": say("Geometry"),
-    "burnt_in_text": say("Burnt-in text"),
-    "body_part": say("Body part"),
+    "laterality": tr_lazy("Laterality"),
+    "view": tr_lazy("View"),
+    "note": tr_lazy("Note"),
+    "modality": tr_lazy("Modality"),
+    "geometry": tr_lazy("Geometry"),
+    "burnt_in_text": tr_lazy("Burnt-in text"),
+    "body_part": tr_lazy("Body part"),
 }
 _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
 
@@ -97,7 +97,7 @@ def report_document(
         estimate.voters,
     )
     return ReportDocument(
-        title=say("Retrieval report"),
+        title=tr_lazy("Retrieval report"),
         created=now(),
         library=desk.library.name,
         metric=desk.record.name,
@@ -139,7 +139,7 @@ def report_document(
 
 def _judgement_row(one: Judgement) -> JudgementRow:
     if one.kind == Kind.CLOSER:
-        return JudgementRow(say("closer to the query"), one.case, one.query, one.other, one.time)
+        return JudgementRow(tr_lazy("closer to the query"), one.case, one.query, one.other, one.time)
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
@@ -148,7 +148,7 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
-            say(
+            tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
                 "so scores and plots are those of the metric they began with.",
                 strength=100 * search.strength * asked.trust,
@@ -156,26 +156,28 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
         )
     if asked.refused is not None:
         notes.append(
-            say("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
+            tr_lazy("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
         )
     if search.without:
-        notes.append(say("Ranked without: {without}.", without=say_all(map(known, search.without))))
+        notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):
         if examples:
             names = ", ".join(one.case or (one.image.name if one.image else "") for one in examples)
             notes.append(
-                say("Like the examples {names}.", names=names)
+                tr_lazy("Like the examples {names}.", names=names)
                 if like
-                else say("Unlike the examples {names}.", names=names)
+                else tr_lazy("Unlike the examples {names}.", names=names)
             )
     moved = [
-        say("{name} {amount:+.2f}", name=name, amount=amount) for name, amount in search.concepts if amount
+        tr_lazy("{name} {amount:+.2f}", name=name, amount=amount)
+        for name, amount in search.concepts
+        if amount
     ]
     if moved:
-        notes.append(say("Moved along: {moved}.", moved=say_all(moved)))
+        notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
     if asked.result.vote.trained:
         notes.append(
-            say("The metric was trained on this query or its patient: it may know it better than others.")
+            tr_lazy("The metric was trained on this query or its patient: it may know it better than others.")
         )
     return tuple(notes)
 
@@ -215,7 +217,7 @@ def _untold_name(image: Path) -> str:
     """The path of an image from outside; of a DICOM file, which is often called after its patient, only that
     it is one."""
     with image.open("rb") as file:
-        return say("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
+        return tr_lazy("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
@@ -246,11 +248,15 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     known = findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
-        (ACCURACY, say("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
+        (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
     ]
     if chosen is not None:
         figures.append(
-            (ROC, say("ROC, {chosen} against the rest", chosen=chosen), roc_curves(metrics, metric, chosen))
+            (
+                ROC,
+                tr_lazy("ROC, {chosen} against the rest", chosen=chosen),
+                roc_curves(metrics, metric, chosen),
+            )
         )
     return tuple(
         Plot(

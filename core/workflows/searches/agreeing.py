@@ -15,7 +15,7 @@ from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.retrieval.explanation.places import PlacesOf, Seen, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -103,7 +103,7 @@ def _taken(desk: Desk, query: Query) -> _Taken | str:
         assert query.case is not None
         details = next(iter(desk.library.catalogue.details([desk.row_of(query.case)]).values()))
         if details.address is None:
-            return say("a row of a table: no image")
+            return tr_lazy("a row of a table: no image")
         address, region = details.address, region or details.region
     try:
         return _Taken(open_image(address, region), region)
@@ -135,7 +135,7 @@ def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = 
     except SemblanceError as error:
         # An encoder whose file is gone: the images are there all the same.
         query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
-        return Agreement(query, found, say("No places can be told. {message}", message=error.message))
+        return Agreement(query, found, tr_lazy("No places can be told. {message}", message=error.message))
     numbers = [ground.numbers(), case_numbers(desk, case)]
     seen = [
         Seen(one.image, one.region, row)

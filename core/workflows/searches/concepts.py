@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.searches.concepts import MINIMUM, Strength, strength
 from semblance.core.tasks import SILENT, Reporter
@@ -144,8 +144,8 @@ def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFa
     except SemblanceError as error:
         moves, why = False, error.message
     if found is None and not why:
-        of = say(" of different patients") if any(patients) else ""
-        why = say(
+        of = tr_lazy(" of different patients") if any(patients) else ""
+        why = tr_lazy(
             "Not enough marks to measure: {minimum} with and {minimum} without{of}.", minimum=MINIMUM, of=of
         )
     return replace(told, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)

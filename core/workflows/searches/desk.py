@@ -16,16 +16,16 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import kept_calibration
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.masking import without_groups
+from semblance.core.metrics.exclude_groups import without_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.scan import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import WhoIsWho
-from semblance.core.workflows.metrics.stored import stored_metric
+from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.desk_store import (
     DRAWN_BYTES,
     Prepared,
@@ -153,7 +153,7 @@ class Desk:
         ids, parts, ties = [], [], []
         for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
             reporter.check_cancelled()
-            reporter.progress(done, None, say("Preparing {record}", record=self.record.name))
+            reporter.progress(done, None, tr_lazy("Preparing {record}", record=self.record.name))
             wide = numbers.astype(np.float64)
             tie = self.metric.tie_break(wide)
             ids.append(rows)
@@ -163,7 +163,7 @@ class Desk:
             ties.append(np.empty((len(rows), 0)) if tie is None else tie)
         if not ids:
             raise BadInput(
-                say(
+                tr_lazy(
                     "No case of {library} has the features '{feature_set}'.",
                     library=self.library.path.name,
                     feature_set=self.feature_set.name,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
@@ -26,7 +26,7 @@ from semblance.core.workflows.searches.refining_desk import bench_for
 from semblance.core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
 
 #: The part of a distance that examples and concepts made by moving what is asked.
-MOVED = say("examples and concepts")
+MOVED = tr_lazy("examples and concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Metrics, as changed by clicks, kept ready on one desk.
@@ -218,11 +218,11 @@ class Ground:
         apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
         order = np.argsort(-apart, kind="stable")[:_TOLD]
         told = [
-            say("{name} {apart:.1f}", name=known(self.feature_names[columns[k]]), apart=apart[k])
+            tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
             for k in order.tolist()
             if apart[k] > 0.0
         ]
-        return say("Most apart, in deviations: {told}", told=say_all(told)) if told else ""
+        return tr_lazy("Most apart, in deviations: {told}", told=join_texts(told)) if told else ""
 
     def _names(self) -> tuple[str, ...]:
         """Of the columns where the groups are told; those of local descriptors are counted away."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.held_out_votes import VOTERS
-from semblance.core.language import say, say_n
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -146,7 +146,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
                 search = Search.from_json(kept.state)
                 image = base64.b64decode(str(kept.state.get("thumbnail", "")))
             except (KeyError, TypeError, ValueError, AttributeError):
-                out.append(SavedSearch(kept.name, say("cannot be read"), "", -1, b"", 0, kept.saved))
+                out.append(SavedSearch(kept.name, tr_lazy("cannot be read"), "", -1, b"", 0, kept.saved))
                 continue
             judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
             row = rows.get(search.query.case or "", -1)
@@ -211,14 +211,15 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         state = opened.load_search(name)
         if state is None:
             raise BadArguments(
-                say("There is no search '{name}' any more.", name=name), "Another window may have deleted it."
+                tr_lazy("There is no search '{name}' any more.", name=name),
+                "Another window may have deleted it.",
             )
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
             seen = [(str(case), float(away), int(alike)) for case, away, alike in _seen(state)]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
-                say("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
+                tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
             ) from None
         lines, lost = _lines(opened, seen)
         kept_metric = search.metric
@@ -234,12 +235,12 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     if not whole or not lines:
         return Reopened(name, search, view, asked, tuple(told), whole=whole)
     if lost:
-        told.append(say_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
+        told.append(tr_lazy_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
     if asked is None:
         return Reopened(name, search, view, _as_seen(search, lines, state, told), tuple(told), fresh=False)
     differs = _difference(lines, asked.result.ranked)
     if differs or lost:
-        told.append(differs or say("Asked now, the cases that are left would stand the same."))
+        told.append(differs or tr_lazy("Asked now, the cases that are left would stand the same."))
         then = replace(asked, result=_then(asked.result, lines, state), shifts=())
         return Reopened(name, search, view, then, tuple(told), fresh=False)
     return Reopened(name, search, view, asked, tuple(told))
@@ -277,7 +278,7 @@ def _as_seen(
     search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], told: list[str]
 ) -> Asked:
     """The ranking of then, of a search that cannot be asked now."""
-    told.append(say("The ranking is the one that was seen then."))
+    told.append(tr_lazy("The ranking is the one that was seen then."))
     nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
     return Asked(search, _then(nothing, lines, state))
 
@@ -292,18 +293,20 @@ def _present(library: Library, search: Search, told: list[str]) -> Search:
     metrics = [metric.name for metric in library.metrics()]
     if search.metric not in metrics:
         other = metrics[-1] if metrics else ""
-        instead = say("'{other}' ranks instead.", other=other) if other else say("Train one to rank.")
-        told.append(say("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead))
+        instead = tr_lazy("'{other}' ranks instead.", other=other) if other else tr_lazy("Train one to rank.")
+        told.append(
+            tr_lazy("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead)
+        )
         search = replace(search, metric=other, without=())
     query = search.query
     if query.case is not None:
         try:
             library.catalogue.row_of(query.case)
         except BadInput:
-            told.append(say("The case {case}, its query, is gone.", case=query.case))
+            told.append(tr_lazy("The case {case}, its query, is gone.", case=query.case))
             search = replace(search, query=Query())
     elif not _has_image(query):
-        told.append(say("The image {image} is not there any more.", image=query.image))
+        told.append(tr_lazy("The image {image} is not there any more.", image=query.image))
     return search
 
 
@@ -316,7 +319,7 @@ def _tell_judged(library: Library, search: Search, told: list[str]) -> None:
     )
     if lost:
         told.append(
-            say_n(
+            tr_lazy_n(
                 "{n} judgement speaks of cases that are gone.",
                 "{n} judgements speak of cases that are gone.",
                 lost,
@@ -364,8 +367,8 @@ def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     others = len(set(before) - set(after))
     of = min(TOLD, max(len(before), len(after)))
     if not others and len(before) == len(after):
-        return say("Asked now, the same {of} cases would come first in another order.", of=of)
-    return say(
+        return tr_lazy("Asked now, the same {of} cases would come first in another order.", of=of)
+    return tr_lazy(
         "Asked now, {others} of the first {of} would be others.",
         others=max(others, abs(len(after) - len(before))),
         of=of,

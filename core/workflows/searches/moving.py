@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
 from semblance.core.searches.concepts import REACH, direction, spread
@@ -25,7 +25,8 @@ class Moved:
     """``vector`` (m,): the query in the bench's coordinates after examples and concepts.
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
-    ``open``: how far plain features count (:class:`semblance.core.metrics.online.click_form.ClickForm`): a concept may
+    ``open``: how far plain features count
+    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`): a concept may
     lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 
@@ -57,9 +58,9 @@ def moved(bench: Bench, search: Search) -> Moved:
         learnt = learnt_direction(bench, known[name]) if name in known else None
         if learnt is None:
             left_out.append(
-                say("The concept '{name}' is gone.", name=name)
+                tr_lazy("The concept '{name}' is gone.", name=name)
                 if name not in known
-                else say("The concept '{name}' needs cases with it and without it.", name=name)
+                else tr_lazy("The concept '{name}' needs cases with it and without it.", name=name)
             )
         else:
             along, reach = learnt
@@ -97,7 +98,7 @@ def _examples(bench: Bench, examples: tuple[Query, ...], left_out: list[str]) ->
                 bench.examples[example] = bench.query_vector(example)
             found.append(bench.examples[example])
         except SemblanceError as error:
-            left_out.append(say("An example is left out: {message}", message=error.message))
+            left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
 from semblance.core.retrieval.ranking import Ranking
@@ -121,7 +121,7 @@ def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
     if asked_otherwise(desk, query) == WHOLE_ASKED:
         return (
-            say(
+            tr_lazy(
                 "The cases of this library are regions of images, and the query is a whole image. "
                 "Draw the region to compare."
             ),

@@ -17,10 +17,10 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.online.click_space import no_coordinates
-from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.influence import Influence, influences
 from semblance.core.searches.judgement import Judgement, Kind, key_of
@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
 from semblance.core.workflows.searches.asking import Asked, ask
 from semblance.core.workflows.searches.desk import desk_for, own_write
 from semblance.core.workflows.searches.moving import moved
@@ -184,7 +184,7 @@ def save_refined(
     ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so
-    :func:`semblance.core.workflows.metrics.training.score_metric` leaves them out.
+    :func:`semblance.core.workflows.metrics.train_metric.score_metric` leaves them out.
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the metric it came from.
@@ -194,10 +194,10 @@ def save_refined(
     entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
-    name = checked_name(name, say("A metric"))
+    name = checked_name(name, tr_lazy("A metric"))
     if name == search.metric:
         raise BadInput(
-            say("The metric '{name}' is what this one came from.", name=name), "Choose another name."
+            tr_lazy("The metric '{name}' is what this one came from.", name=name), "Choose another name."
         )
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})

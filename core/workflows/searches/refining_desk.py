@@ -18,8 +18,8 @@ from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.online.click_form import ClickForm
-from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import Query as RankQuery
 from semblance.core.retrieval.reranking import ClickIndex
@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.teaching import Coordinates, learn, triplets_of
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import elsewhere
+from semblance.core.workflows.metrics.leakage import elsewhere
 from semblance.core.workflows.searches.desk import Desk, desk_for
 from semblance.core.workflows.searches.searching import numbers_of
 

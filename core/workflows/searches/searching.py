@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
@@ -293,7 +293,7 @@ def numbers_of(desk: Desk, query: Query) -> Any:
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
-            say(
+            tr_lazy(
                 "The features '{feature_set}' were made by another version of {title}.",
                 feature_set=feature_set.name,
                 title=extractor.title,
@@ -305,14 +305,15 @@ def numbers_of(desk: Desk, query: Query) -> Any:
         case = next(iter(details.values()))
         if case.address is None:
             raise BadInput(
-                say("The case {case} has no image.", case=query.case), "Search with the whole case instead."
+                tr_lazy("The case {case} has no image.", case=query.case),
+                "Search with the whole case instead.",
             )
         address, shown = case.address, case.region
     else:
         assert query.image is not None
         if not extractor.needs_image:
             raise BadInput(
-                say(
+                tr_lazy(
                     "An image cannot be compared by '{feature_set}': these are a table's own columns.",
                     feature_set=feature_set.name,
                 ),
@@ -342,12 +343,12 @@ def case_numbers(desk: Desk, case: str) -> Any:
     ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
     if not len(ids):
         raise BadInput(
-            say(
+            tr_lazy(
                 "The case {case} has no numbers in the feature set '{feature_set}'.",
                 case=case,
                 feature_set=desk.feature_set.name,
             ),
-            say(
+            tr_lazy(
                 "Extract them: semblance features LIB --extractor {extractor}.",
                 extractor=desk.feature_set.extractor,
             ),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
-from semblance.core.evaluation.held_out_votes import VOTERS
-from semblance.core.language import say
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
     from semblance.core.workflows.searches.desk import Desk
 
 #: Why there is no estimate, in the user's words.
-NOT_CALIBRATED = say(
+NOT_CALIBRATED = tr_lazy(
     "The vote of this metric was not calibrated: too few cases with a finding were held out."
 )
-NOT_SCORED = say("This metric has no score yet, on which an estimate would rest.")
-SCORE_AGAIN = say("This metric was scored before votes were calibrated. Score it again to get an estimate.")
-REFINED = say("The ranking was refined since the metric was scored. Save it as a metric and score it.")
-FEWER = say("The metric was scored with all groups of features; this ranking is without some.")
-OWN_PATIENT = say(
+NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
+SCORE_AGAIN = tr_lazy(
+    "This metric was scored before votes were calibrated. Score it again to get an estimate."
+)
+REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")
+OWN_PATIENT = tr_lazy(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = say("The metric was scored by asking with whole images; this query is a part of one.")
-WHOLE_ASKED = say("The metric was scored by asking with regions of images; this query is a whole one.")
-NO_FINDINGS = say("None of the nearest has a finding the metric was scored on.")
+PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
+WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,10 @@ def vote_of(
 def _caution(calibration: Calibration) -> str:
     error, chance = calibration.ece, calibration.perfect
     if round(error, 2) == round(chance, 2):
-        return say("calibrated poorly: error {error:.3f}, {chance:.3f} by chance", error=error, chance=chance)
-    return say("calibrated poorly: error {error:.2f}, {chance:.2f} by chance", error=error, chance=chance)
+        return tr_lazy(
+            "calibrated poorly: error {error:.3f}, {chance:.3f} by chance", error=error, chance=chance
+        )
+    return tr_lazy("calibrated poorly: error {error:.2f}, {chance:.2f} by chance", error=error, chance=chance)
 
 
 def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:

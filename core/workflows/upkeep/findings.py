@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from semblance.core.language import Said, say, say_all
+from semblance.core.language import LazyText, join_texts, tr_lazy
 
 #: Names spelled out in a sentence.
 FEW = 3
@@ -14,8 +14,8 @@ FEW = 3
 
 def few(names: Sequence[str]) -> str:
     """The first names, and how many more there are; an empty one is the source itself, a single file."""
-    told = say_all(name or say("the file itself") for name in names[:FEW])
-    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+    told = join_texts(name or tr_lazy("the file itself") for name in names[:FEW])
+    return tr_lazy("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Finding:
 
 #: What is counted -> how one of it is told, and many.
 _COUNTED = {
-    "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
-    "images": (say("{n} image"), say("{n} images")),
-    "feature sets": (say("{n} feature set"), say("{n} feature sets")),
-    "metrics": (say("{n} metric"), say("{n} metrics")),
-    "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),
+    "catalogues": (tr_lazy("{n} catalogue"), tr_lazy("{n} catalogues")),
+    "images": (tr_lazy("{n} image"), tr_lazy("{n} images")),
+    "feature sets": (tr_lazy("{n} feature set"), tr_lazy("{n} feature sets")),
+    "metrics": (tr_lazy("{n} metric"), tr_lazy("{n} metrics")),
+    "prepared metrics": (tr_lazy("{n} prepared metric"), tr_lazy("{n} prepared metrics")),
 }
 
 
 def _counted(part: str, count: int) -> str:
     one, many = _COUNTED[part]
-    return Said(one if count == 1 else many, {"n": say("{n:,}", n=count)})
+    return LazyText(one if count == 1 else many, {"n": tr_lazy("{n:,}", n=count)})
 
 
 @dataclass
@@ -72,7 +72,7 @@ class CheckResult:
     @property
     def counted(self) -> str:
         """What was checked, in words."""
-        return say_all(_counted(part, count) for part, count in self.checked.items())
+        return join_texts(_counted(part, count) for part, count in self.checked.items())
 
     def to_json(self) -> dict[str, Any]:
         return {

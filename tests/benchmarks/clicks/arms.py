@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.questions import (
     Likeness,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from semblance.core.evaluation.splits import holdout, patient_codes
 from semblance.core.library.importers.tables_csv import read_table
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.images import IMAGES, read_images
 

@@ -17,18 +17,18 @@ from semblance.core import language
 from semblance.core.errors import BadInput
 from semblance.core.language import (
     ENGLISH,
+    LANGUAGE_VARIABLE,
     LANGUAGES,
-    VARIABLE,
-    figure,
-    in_english,
-    known,
-    named,
-    say,
-    say_all,
-    say_n,
-    shown,
+    as_lazy,
+    format_number,
+    join_texts,
+    to_english_number,
     tr,
+    tr_lazy,
+    tr_lazy_n,
     tr_n,
+    tr_name,
+    translate,
 )
 from tests.helpers.speaking import speaking
 
@@ -64,37 +64,49 @@ def test_what_has_no_translation_stays_english(german):
 
 
 def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
-    said = say("{b} of {a}", a=1.5, b=say_n("{n} case", "{n} cases", 2000))
+    said = tr_lazy("{b} of {a}", a=1.5, b=tr_lazy_n("{n} case", "{n} cases", 2000))
     assert said == "2,000 cases of 1.5"
-    assert shown(said) == "1,5: 2.000 Fälle"
-    assert shown(pickle.loads(pickle.dumps(said))) == "1,5: 2.000 Fälle"
+    assert translate(said) == "1,5: 2.000 Fälle"
+    assert translate(pickle.loads(pickle.dumps(said))) == "1,5: 2.000 Fälle"
     assert json.loads(json.dumps(said)) == "2,000 cases of 1.5"
-    assert shown(say_all([say("Open"), "Open"], " {} ")) == "Öffnen {} Open"
+    assert translate(join_texts([tr_lazy("Open"), "Open"], " {} ")) == "Öffnen {} Open"
 
 
 def test_names_of_others_are_never_translated_unless_they_are_called_ours(german):
-    assert shown("Open") == "Open"
-    assert shown(known("Open")) == named("Open") == "Öffnen"
+    assert translate("Open") == "Open"
+    assert translate(as_lazy("Open")) == tr_name("Open") == "Öffnen"
 
 
 def test_kept_texts_are_known_by_their_form(german):
-    assert named("1,200 cases") == "1.200 Fälle"
-    assert named("12 casesx") == "12 casesx"
+    assert tr_name("1,200 cases") == "1.200 Fälle"
+    assert tr_name("12 casesx") == "12 casesx"
 
 
 def test_errors_are_said_in_english_and_shown_otherwise(german):
-    error = pickle.loads(pickle.dumps(BadInput(say("{n} cases", n=3), "Open")))
-    assert (str(error), shown(error.message), shown(error.hint)) == ("3 cases Open", "3 Fälle", "Öffnen")
+    error = pickle.loads(pickle.dumps(BadInput(tr_lazy("{n} cases", n=3), "Open")))
+    assert (str(error), translate(error.message), translate(error.hint)) == (
+        "3 cases Open",
+        "3 Fälle",
+        "Öffnen",
+    )
 
 
 def test_numbers_have_the_marks_of_the_language(german):
-    assert [figure(1234.5, ",.1f"), in_english("1.234,5"), in_english("0.5")] == ["1.234,5", "1234.5", "0.5"]
-    assert [in_english("1,234.5"), in_english("1,234,567")] == ["1234.5", "1234567"]
+    assert [format_number(1234.5, ",.1f"), to_english_number("1.234,5"), to_english_number("0.5")] == [
+        "1.234,5",
+        "1234.5",
+        "0.5",
+    ]
+    assert [to_english_number("1,234.5"), to_english_number("1,234,567")] == ["1234.5", "1234567"]
     assert tr("{x:.2f}", x=0.5) == "0,50"
 
 
 def test_numbers_are_english_in_english():
-    assert [figure(1234.5, ",.1f"), in_english("1,5"), shown(say("{x:.2f}", x=0.5))] == [
+    assert [
+        format_number(1234.5, ",.1f"),
+        to_english_number("1,5"),
+        translate(tr_lazy("{x:.2f}", x=0.5)),
+    ] == [
         "1,234.5",
         "1,5",
         "0.50",
@@ -107,9 +119,9 @@ def test_braces_in_what_is_filled_in_are_text():
 
 
 def test_english_needs_no_table(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "xx")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "xx")
     forget()
-    assert language.chosen() == ENGLISH
+    assert language.current_language() == ENGLISH
     assert language.table() == {}
 
 
@@ -126,7 +138,7 @@ def test_processes_started_later_speak_it_too():
 
 
 #: Calls whose literal arguments are texts -> how many of the first.
-TAKES = {"tr": 1, "say": 1, "tr_n": 2, "say_n": 2}
+TAKES = {"tr": 1, "tr_lazy": 1, "tr_n": 2, "tr_lazy_n": 2, "say": 1, "say_n": 2}
 #: What ``core`` hands to people in these is never a bare text.
 HOLD_TEXTS = {
     "Rejected",
@@ -243,7 +255,7 @@ def registered() -> dict[str, str]:
 
 def translations(code: str) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for file in sorted((language.folder() / code).glob("*.json")):
+    for file in sorted((language.translations_folder() / code).glob("*.json")):
         part = json.loads(file.read_text(encoding="utf-8"))
         both = {text for text in set(part) & set(texts) if part[text] != texts[text]}
         assert not both, f"{file.name} translates otherwise: {sorted(both)}"
@@ -264,5 +276,5 @@ def test_a_translation_is_complete_and_holds_nothing_else(code):
 
 
 def test_what_is_called_by_a_number_is_counted_so_that_both_are_told_apart():
-    assert language.counted(7, "malignant") == "7 malignant"
-    assert language.counted(10, "2") == "10 × 2"
+    assert language.count_label(7, "malignant") == "7 malignant"
+    assert language.count_label(10, "2") == "10 × 2"

@@ -15,8 +15,8 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import opening
-from semblance.core.workflows.metrics import training
-from semblance.core.workflows.metrics.training import CurvePoint, TrainResult
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainResult
 from semblance.core.workflows.searches.asking import Asked
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
@@ -45,7 +45,7 @@ def requests(monkeypatch):
     def publish(_path, **_):
         return replace(BOARD, metrics=(*BOARD.metrics, *(metric(request.name, 0.8) for request in asked)))
 
-    monkeypatch.setattr(training, "train_metric", train)
+    monkeypatch.setattr(train_metric, "train_metric", train)
     monkeypatch.setattr(opening, "publish", publish)
     return asked
 

@@ -36,7 +36,7 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
     before = window.top.menu["File"].title()
     window.actions_["language"].trigger()
     assert window.context.settings.language == "de"
-    assert language.chosen() == ENGLISH
+    assert language.current_language() == ENGLISH
     assert window.top.menu["File"].title() == before == "&File"
 
 

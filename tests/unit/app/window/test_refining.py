@@ -17,9 +17,9 @@ from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_parts import thumbs_of
 from semblance.app.window import panels
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups
+from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.desk import desk_for
 from tests.helpers.images import striped_folder
 from tests.helpers.striped import striped_library

@@ -15,7 +15,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches import keeping
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.images import striped_folder

@@ -7,7 +7,7 @@ import json
 
 from pypdf import PdfReader
 
-from semblance.core.language import say, shown
+from semblance.core.language import tr_lazy, translate
 from semblance.core.reports.csv import report_csv
 from semblance.core.reports.html import report_html
 from semblance.core.reports.json import report_json
@@ -53,7 +53,9 @@ def test_what_scripts_read_stays_english(german):
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):
     eraser = Eraser(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png"})
-    text = eraser.cleaned(say("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png"))
-    assert "MUSTER" not in str(text) + shown(text) + repr(getattr(text, "values", ""))
-    parted = eraser.cleaned(say("{a}-{b}", a="MUSTER", b="1234"))
-    assert shown(parted) == str(parted) == "[1]"
+    text = eraser.cleaned(
+        tr_lazy("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png")
+    )
+    assert "MUSTER" not in str(text) + translate(text) + repr(getattr(text, "values", ""))
+    parted = eraser.cleaned(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
+    assert translate(parted) == str(parted) == "[1]"

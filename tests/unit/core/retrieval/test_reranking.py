@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_learning import Judged, replay
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
 from semblance.core.retrieval.ranking import Query, rank
 from semblance.core.retrieval.reranking import ClickIndex
 

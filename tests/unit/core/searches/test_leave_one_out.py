@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semblance.core.metrics.online.click_form import Beginning
-from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, Pairs
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning
+from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, Pairs
 from semblance.core.searches import leave_one_out
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.leave_one_out import LeaveOneOut

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
 from semblance.core.searches.influence import influences
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.teaching import (

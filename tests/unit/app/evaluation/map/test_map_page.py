@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 
 from semblance.app.evaluation.map.map_page import MapPanel
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation import mapping
+from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
@@ -135,7 +135,7 @@ def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
     def fails(*_given, **_more):
         raise BadInput("A map needs at least 3 cases.", "Add cases first.")
 
-    monkeypatch.setattr(mapping, "map_library", fails)
+    monkeypatch.setattr(map_library, "map_library", fails)
     panel.show()
     jobs.let_run()
     assert panel._pages.currentWidget() is panel._empty

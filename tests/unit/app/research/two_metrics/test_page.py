@@ -17,7 +17,7 @@ from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.looking import CardImage
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.striped import striped_library

@@ -17,11 +17,11 @@ from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_drag import CASE_MIME
 from semblance.app.window import panels
 from semblance.core.imaging.region import Region
-from semblance.core.language import shown
+from semblance.core.language import translate
 from semblance.core.library.library import Library
-from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches.asking import Asked
 from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
@@ -197,7 +197,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     with speaking("de"):
         window.state.ranking_changed.emit()
         told = window.query.examples.note.text()
-        assert shown(no_coordinates().message) in told
+        assert translate(no_coordinates().message) in told
         assert no_coordinates().message not in told
 
 

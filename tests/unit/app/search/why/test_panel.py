@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches import agreeing, explaining, refining
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.explaining import why

@@ -9,7 +9,7 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.container import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.masking import without_groups
+from semblance.core.metrics.exclude_groups import without_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.retrieval.explanation import Grouping

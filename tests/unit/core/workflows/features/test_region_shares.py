@@ -9,7 +9,7 @@ from semblance.core.library.library import Library
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.features.region_shares import measured_unlike
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library

@@ -9,10 +9,10 @@ from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
 from semblance.core.metrics.storage import load_metric
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.images import striped_folder
 

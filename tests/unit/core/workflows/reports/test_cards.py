@@ -23,7 +23,7 @@ from semblance.core.workflows.metrics.metric_exchange import (
     export_metric,
     import_metric,
 )
-from semblance.core.workflows.metrics.training import TrainRequest, score_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric
 from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.tables import PLAIN, table_library

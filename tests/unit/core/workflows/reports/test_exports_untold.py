@@ -23,7 +23,7 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.exported import exports
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics import metric_exchange
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports import cards, drawing, reporting
 from semblance.core.workflows.searches import refining
 from semblance.core.workflows.searches.desk import close_desks
@@ -84,7 +84,7 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
 ELSEWHERE = {
     "backing_up": "a backup holds all the library knows, and says so",
     "exported": "notes what the window grabs from its own screen; tests/unit/app/viewer",
-    "experimenting": "tests/unit/core/experiments/test_exporting.py",
+    "experimenting": "tests/unit/core/research/test_export.py",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.letting_go import let_go
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches import desk as desk_module
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import desk_for

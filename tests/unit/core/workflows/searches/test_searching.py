@@ -16,7 +16,7 @@ from semblance.core.metrics.storage import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import ids
 from tests.helpers.bad_images import encoded, pattern

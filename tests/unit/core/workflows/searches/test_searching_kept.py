@@ -18,7 +18,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches import desk as desk_module
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from semblance.core.workflows.searches.explaining import why
@@ -72,7 +72,7 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert "t/c60" in ids(search(table, "plain", Query("t/c0"), k=100))
     assert desk_for(table, "plain") is not desk
     elsewhere(
-        "from semblance.core.workflows.metrics.training import TrainRequest, train_metric\n"
+        "from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric\n"
         "train_metric(Path(sys.argv[1]), TrainRequest('bdm', 'plain', settings={'rounds': 5}))\n",
         table,
     )

@@ -12,12 +12,12 @@ from PIL import Image
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups
+from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from semblance.core.workflows.searches.refining import judge, thumb

@@ -9,12 +9,12 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups, without_groups
+from semblance.core.metrics.exclude_groups import explained_groups, without_groups
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from semblance.core.workflows.searches.desk_store import DRAWN

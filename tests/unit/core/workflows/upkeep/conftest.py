@@ -10,7 +10,7 @@ import pytest
 from semblance.core.library.library import Library
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.searching import Query, search
 from tests.helpers.images import striped_folder

@@ -13,7 +13,7 @@ from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.searching import Query, search
 from semblance.core.workflows.upkeep import mending
