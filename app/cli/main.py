@@ -242,7 +242,7 @@ def _train_slider(
 
 
 @cli.command()
-def search(
+def nearest_cases(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
     case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
@@ -265,8 +265,8 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.searches.explaining import with_reasons
-    from semblance.core.workflows.searches.searching import search as ask
+    from semblance.core.workflows.searches.explain_distance import result_with_reasons
+    from semblance.core.workflows.searches.search_result import nearest_cases as ask
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
@@ -274,7 +274,9 @@ def search(
         result = ask(
             library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
         )
-        shown = with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        shown = (
+            result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        )
     print_document(shown, as_json, show_cases)
 
 

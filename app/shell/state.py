@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from semblance.core.workflows.imaging.looking import Greys
     from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.train_metric import CurvePoint
-    from semblance.core.workflows.searches.asking import Asked
-    from semblance.core.workflows.searches.searching import SearchResult
+    from semblance.core.workflows.searches.rank_cases import RankedSearch
+    from semblance.core.workflows.searches.search_result import SearchResult
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class State(QObject):
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
-        self.asked: Asked | None = None
+        self.asked: RankedSearch | None = None
         self.training: TrainingRun | None = None
         #: The extractor that gives the cases their numbers just now; empty for none.
         self.extracting = ""
@@ -88,7 +88,7 @@ class State(QObject):
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
         #: How many judgements are in force, counted once for each answer.
-        self._counted: tuple[Asked | None, int] = (None, 0)
+        self._counted: tuple[RankedSearch | None, int] = (None, 0)
 
     @property
     def columns(self) -> CaseColumns:
@@ -261,7 +261,7 @@ class State(QObject):
         self.view = view
         self.view_wanted.emit(view)
 
-    def set_asked(self, asked: Asked | None) -> None:
+    def set_asked(self, asked: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
         self.asked = asked
         self.ranking_changed.emit()
@@ -370,6 +370,6 @@ class State(QObject):
 
     def memory(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
-        from semblance.core.workflows.searches.keeping import record
+        from semblance.core.workflows.searches.saved_searches import search_record
 
-        return record(self._search, self.asked, self.view, self.search_name)
+        return search_record(self._search, self.asked, self.view, self.search_name)

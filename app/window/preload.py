@@ -10,7 +10,7 @@ TO_OPEN = (
     "semblance.core.library.importers.registry",
     "semblance.core.workflows.library.opening",
     "semblance.core.metrics.registry",
-    "semblance.core.workflows.searches.asking",
+    "semblance.core.workflows.searches.rank_cases",
     "semblance.app.shell.library_operations",
 )
 #: What showing it needs.
@@ -53,8 +53,8 @@ def warm_asking(*, reporter: Reporter = SILENT) -> None:
     """Feature stores, metrics and the extractors."""
     import zarr
 
-    import semblance.core.workflows.searches.searching
+    import semblance.core.workflows.searches.search_result
     from semblance.core.features.gabor import Gabor
 
     reporter.progress(1, 1, "")
-    _ = (zarr, semblance.core.workflows.searches.searching, Gabor)
+    _ = (zarr, semblance.core.workflows.searches.search_result, Gabor)

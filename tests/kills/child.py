@@ -76,14 +76,16 @@ def click(library: Path, reporter: Logging) -> None:
     from semblance.core.library.library import Library
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
-    from semblance.core.workflows.searches import refining
+    from semblance.core.workflows.searches import refine_metric
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]
         made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
-        refining.judge(library, search, [refining.thumb(search, names[1 + number], number % 3 > 0)])
+        refine_metric.judge(
+            library, search, [refine_metric.likeness_judgement(search, names[1 + number], number % 3 > 0)]
+        )
         reporter.tell(done=number + 1)
 
 

@@ -38,7 +38,7 @@ from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.imaging.looking import ViewedImage
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width buttons have no words.

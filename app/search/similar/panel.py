@@ -31,8 +31,8 @@ from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
@@ -317,7 +317,7 @@ class RankingPanel(Panel):
             search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
 
 
-def moved_by(asked: Asked | None) -> str:
+def moved_by(asked: RankedSearch | None) -> str:
     """What a ranking is by beside its metric and query, in words: examples, concepts, groups of features
     left out; empty where nothing is."""
     if asked is None or asked.refused is not None:

@@ -25,7 +25,7 @@ _CLOSE = 2.0
 _KEPT = 15_000
 
 
-class Lookalikes:
+class DuplicateFinder:
     """Tells near-duplicates apart from cases that are only close, among the cases ``rows`` (n,), which have
     these ``findings``."""
 

@@ -6,13 +6,16 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.shell.actions import COMMANDS
+from semblance.app.shell.actions import MENUS
+from semblance.app.shell.actions import Actions
 from semblance.app.shell.command_entries import matches
 from semblance.app.shell.command_synonyms import OTHER_WORDS
 from semblance.app.shell.icons import icon_names
 from semblance.app.window.main_window import MainWindow
-from semblance.core.language import ENGLISH, LANGUAGES, table
-from tests.helpers.speaking import speaking
+from semblance.core.language import ENGLISH
+from semblance.core.language import LANGUAGES
+from tests.translations import translated_texts
 
 #: What :attr:`semblance.app.shell.state.State.there` can hold.
 KNOWN = {
@@ -52,8 +55,7 @@ def test_every_menu_has_a_name_and_is_used():
 
 @pytest.fixture(params=[code for code in LANGUAGES if code != ENGLISH])
 def translated(request):
-    with speaking(request.param):
-        yield table()
+    return translated_texts(request.param)
 
 
 def test_in_other_languages_commands_have_names_of_their_own_too(translated):

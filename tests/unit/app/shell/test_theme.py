@@ -25,7 +25,7 @@ from semblance.app.shell.theme import (
     theme,
 )
 
-ROOT = Path(themes.__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def luminance(colour: str) -> float:

@@ -10,7 +10,7 @@ from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -26,7 +26,7 @@ def panel(qtbot, jobs, context, trained):
     context.state.set_library(publish(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_asked(asked_for(search(trained, "plain", query, k=8)))
+    context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
     panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)

@@ -20,8 +20,8 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.imaging.looking import Greys
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches import asking
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.workflows.searches import rank_cases
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen
@@ -75,7 +75,7 @@ def searches(monkeypatch):
         asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
         return asked_for(ranking())
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
     return asked
 
 
@@ -220,7 +220,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
-    monkeypatch.setattr(asking, "ask", fail)
+    monkeypatch.setattr(rank_cases, "rank_cases", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
     ranked.ask_current()

@@ -17,7 +17,7 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm, 
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
 from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, Pairs, gram, instant, replay
 from semblance.core.metrics.storage import load_metric
-from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.click_index import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 

@@ -25,7 +25,7 @@ from semblance.core.workflows.metrics.metric_exchange import (
 )
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric
 from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -47,7 +47,9 @@ def file(library, tmp_path):
 
 
 def ranked(library, metric):
-    return [(line.case_id, line.distance) for line in search(library, metric, Query(case="t/c0")).ranked]
+    return [
+        (line.case_id, line.distance) for line in nearest_cases(library, metric, Query(case="t/c0")).ranked
+    ]
 
 
 def test_the_weakest_findings_and_the_confusion_are_those_of_the_held_out_cases(library):
