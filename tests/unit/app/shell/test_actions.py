@@ -6,15 +6,12 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.actions import COMMANDS
-from semblance.app.shell.actions import MENUS
-from semblance.app.shell.actions import Actions
+from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.command_entries import matches
 from semblance.app.shell.command_synonyms import OTHER_WORDS
 from semblance.app.shell.icons import icon_names
 from semblance.app.window.main_window import MainWindow
-from semblance.core.language import ENGLISH
-from semblance.core.language import LANGUAGES
+from semblance.core.language import ENGLISH, LANGUAGES
 from tests.translations import translated_texts
 
 #: What :attr:`semblance.app.shell.state.State.there` can hold.
