@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.columns import CaseColumns
-    from semblance.core.workflows.imaging.looking import Greys
+    from semblance.core.workflows.imaging.view_images import WindowLevel
     from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.train_metric import CurvePoint
     from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -59,7 +59,7 @@ class State(QObject):
     training_changed = Signal()
     search_changed = Signal()
     options_changed = Signal()
-    greys_changed = Signal()
+    window_level_changed = Signal()
     picked_changed = Signal()
     refusal_changed = Signal()
     named = Signal()
@@ -79,7 +79,7 @@ class State(QObject):
         #: Rows of the cases chosen on the map, ascending; ``None``: all.
         self.picked: npt.NDArray[np.int64] | None = None
         #: How the query's image is seen; ``None`` for colour and without an image.
-        self.greys: Greys | None = None
+        self.window_level: WindowLevel | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
         self.refusal: SemblanceError | None = None
         #: The kept search that is open; empty for one without a name.
@@ -274,11 +274,11 @@ class State(QObject):
             changes["fold_duplicates"] = fold_alike
         self.change_search(**changes)
 
-    def set_greys(self, greys: Greys | None) -> None:
-        """The query's image is seen in other greys."""
-        if greys != self.greys:
-            self.greys = greys
-            self.greys_changed.emit()
+    def set_window_level(self, window_level: WindowLevel | None) -> None:
+        """Set the window and level the query's image is shown with (``None``: none, or colour)."""
+        if window_level != self.window_level:
+            self.window_level = window_level
+            self.window_level_changed.emit()
 
     def set_refusal(self, refusal: SemblanceError | None) -> None:
         """Clicks can, or cannot, refine the current metric."""

@@ -10,8 +10,13 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
-from semblance.app.library import demo_library, library_commands, maintenance_commands
-from semblance.app.metrics import extract_features, metric_commands, slider_operations, train_metric
+from semblance.app.library import demo_library
+from semblance.app.library import library_commands
+from semblance.app.library import maintenance_commands
+from semblance.app.metrics import extract_features
+from semblance.app.metrics import metric_commands
+from semblance.app.metrics import slider_operations
+from semblance.app.metrics import train_metric
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
 from semblance.app.reports import report_commands
@@ -28,7 +33,7 @@ from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.window import panel_focus
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.searches.query import Query
 

@@ -37,14 +37,14 @@ def warm_looking(*, reporter: Reporter = SILENT) -> None:
     import PIL.Image
 
     import semblance.core.imaging.raster
-    import semblance.core.workflows.imaging.looking
+    import semblance.core.workflows.imaging.view_images
     import semblance.core.workflows.library.opening
 
     reporter.progress(1, 1, "")
     _ = (
         PIL.Image,
         semblance.core.imaging.raster,
-        semblance.core.workflows.imaging.looking,
+        semblance.core.workflows.imaging.view_images,
         semblance.core.workflows.library.opening,
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric

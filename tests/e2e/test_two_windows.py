@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library import open_library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.letting_go import let_go
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric

@@ -17,6 +17,7 @@ from semblance.app.search.similar.window_thumbnails import QueryGreys
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import theme
+from semblance.app.panels.ranking.greys import QueryWindowLevel
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.empty_state import EmptyState
@@ -66,12 +67,14 @@ class RankingPanel(Panel):
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
         self.header = PanelHeader(tr("Ranking"))
-        self.greys = header_button("contrast", tr("Greys as the query's: the same brightness and contrast"))
-        self.greys.setCheckable(True)
+        self.window_level = header_button(
+            "contrast", tr("WindowLevel as the query's: the same brightness and contrast")
+        )
+        self.window_level.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
-        for widget in (self.same_patient, self.alike, self.options.button, self.greys, self.view):
+        for widget in (self.same_patient, self.alike, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)
         self._strip = Strip()
         self.notice = RankingNotice(self.options.open)
@@ -81,9 +84,9 @@ class RankingPanel(Panel):
         self.others.menu_wanted.connect(self.menu_wanted)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
-        self._greys = QueryGreys(context, thumbnails, self)
-        self._greys.source_changed.connect(self.grid.set_source)
-        self.greys.toggled.connect(self._greys.turn)
+        self._query_window_level = QueryWindowLevel(context, thumbnails, self)
+        self._query_window_level.source_changed.connect(self.grid.set_source)
+        self.window_level.toggled.connect(self._query_window_level.turn)
         self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
         self.judging = RankingJudging(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)

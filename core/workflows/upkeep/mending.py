@@ -187,7 +187,7 @@ class Mender:
     def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
         without numbers all the same."""
-        from semblance.core.workflows.features.extracting import extract_features
+        from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)

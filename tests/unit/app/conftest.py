@@ -10,7 +10,8 @@ from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_theme
-from semblance.core.workflows.imaging import looking, planes
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging import view_planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -39,8 +40,8 @@ def context(jobs: HeldJobs) -> Context:
 def forget_volumes() -> Iterator[None]:
     """Volumes read in this process do not outlive the test."""
     yield
-    planes.forget_volume()
-    looking.stacks.forget()
+    view_planes.forget_volume()
+    view_images.stacks.forget()
 
 
 @pytest.fixture

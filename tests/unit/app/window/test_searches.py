@@ -12,7 +12,7 @@ from semblance.app.screenshot import settle
 from semblance.app.shell import search_operations
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric

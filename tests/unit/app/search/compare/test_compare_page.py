@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from semblance.app.search.compare.compare_page import ComparePanel
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
@@ -93,7 +93,7 @@ def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypat
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
-    monkeypatch.setattr(looking, "view_case", gone)
+    monkeypatch.setattr(view_images, "view_case", gone)
     panel.step(1)
     jobs.let_run()
     assert panel.panes[0].view.image is not None

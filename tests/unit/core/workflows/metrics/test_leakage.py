@@ -16,7 +16,7 @@ from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.leakage import WhoIsWho

@@ -19,7 +19,7 @@ from semblance.core.reports.curves import ACCURACY, AccuracyCurve
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exported import exports
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics import metric_exchange

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library.library import Library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics

@@ -12,7 +12,7 @@ from semblance.core.library import schema
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, JudgementRecord, now
 from semblance.core.library.row_sums import changed_rows
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.upkeep.checking import check_library
