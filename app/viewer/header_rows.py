@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from semblance.app.shell.theme import plain_tip
-from semblance.app.shell.theme import theme
+from semblance.app.shell.theme import plain_tip, theme
 from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.language import tr, translate
 

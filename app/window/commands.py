@@ -10,13 +10,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
-from semblance.app.library import demo_library
-from semblance.app.library import library_commands
-from semblance.app.library import maintenance_commands
-from semblance.app.metrics import extract_features
-from semblance.app.metrics import metric_commands
-from semblance.app.metrics import slider_operations
-from semblance.app.metrics import train_metric
+from semblance.app.library import demo_library, library_commands, maintenance_commands
+from semblance.app.metrics import extract_features, metric_commands, slider_operations, train_metric
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
 from semblance.app.reports import report_commands

@@ -10,8 +10,7 @@ from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_theme
-from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging import view_images, view_planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
