@@ -7,13 +7,13 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget
 
-from semblance.app.panels.ranking.greys import QueryWindowLevel
 from semblance.app.search.similar.card_feedback import RankingJudging
 from semblance.app.search.similar.counted_switch import CountedSwitch
 from semblance.app.search.similar.other_diagnoses import OtherFindings
 from semblance.app.search.similar.ranking_notice import RankingNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
 from semblance.app.search.similar.summary_strip import Strip
+from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import theme
