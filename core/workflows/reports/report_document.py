@@ -7,11 +7,11 @@ from pathlib import Path
 
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import open_image
-from semblance.core.imaging.deidentify import is_telling
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.overview import overview
+from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.records import CaseDetails, now
@@ -39,7 +39,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_curves,
     scored_metrics,
 )
-from semblance.core.workflows.library.opening import LibrarySnapshot, publish
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
 from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
@@ -80,7 +80,7 @@ def report_document(
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
     card = loaded.metric.card
     scores = loaded.record.scores or {}
-    snapshot = publish(library)
+    snapshot = read_snapshot(library)
     query = _query_facts(loaded, result.query, identified=options.identified)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
@@ -208,13 +208,13 @@ def _query_facts(loaded: LoadedMetric, query: Query, *, identified: bool) -> Que
     facts = tuple(
         Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
         for name, value in sorted(case.attributes.items())
-        if identified or not (name in _TELLING or is_telling(name))
+        if identified or not (name in _TELLING or is_identifying(name))
     )
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
-    return None if region is None else overview(image, region, QUERY_SIDE)
+    return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
 
 
 def _untold_name(image: Path) -> str:

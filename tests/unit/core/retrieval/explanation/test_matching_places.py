@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging.container import image_of
+from semblance.core.imaging.image_reader import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.exclude_groups import without_groups

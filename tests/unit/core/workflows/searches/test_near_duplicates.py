@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from semblance.core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
+from semblance.core.imaging.image_signature import DETAIL_SIDE, SIDE, ImageSignature
 from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
 
 CASES = 200
@@ -17,7 +17,7 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     greys = rng.normal(size=(CASES, SIDE * SIDE))
     greys[180] = greys[150]
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
-    marks = {at: (f"{at}.png", Fingerprint(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
+    marks = {at: (f"{at}.png", ImageSignature(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
     findings = ["normal"] * CASES
     duplicate_finder = DuplicateFinder(SimpleNamespace(), np.arange(CASES), findings)  # type: ignore[arg-type]
     monkeypatch.setattr(duplicate_finder, "_prints", lambda places: {at: marks[at] for at in places})
@@ -38,7 +38,7 @@ def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
     findings = [str(one) for one in rng.integers(2, size=40)]
     marks = {
-        at: (f"{rng.integers(12)}.png", Fingerprint(greys[kind], EVEN, 1.5))
+        at: (f"{rng.integers(12)}.png", ImageSignature(greys[kind], EVEN, 1.5))
         for at, kind in enumerate(kinds.tolist())
         if rng.random() < 0.8
     }
