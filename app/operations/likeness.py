@@ -11,7 +11,7 @@ from semblance.app.models.likeness import current, sliders
 from semblance.app.operations import library, searching
 from semblance.core.language import tr
 from semblance.core.workflows.metrics import slider
-from semblance.core.workflows.metrics.slider_steps import BEGIN, Slider, SliderStep
+from semblance.core.workflows.metrics.slider_steps import DEFAULT_PLACE, Slider, SliderStep
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from semblance.core.workflows.searches import asking
 
@@ -30,7 +30,7 @@ def choose(context: Context, name: str) -> None:
         context.state.set_metric(name)
     else:
         here = current(context.state)[1]
-        context.state.set_metric(found.nearest(here.place if here else BEGIN).metric)
+        context.state.set_metric(found.nearest(here.place if here else DEFAULT_PLACE).metric)
     searching.rank(context)
     if found is not None:
         warm(context, found)

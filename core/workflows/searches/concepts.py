@@ -135,7 +135,7 @@ def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFa
 
     points, has, places = marked(bench, one)
     patients = [bench.desk.patients[place] for place in places]
-    units = bench.desk.who_is_who.codes(bench.desk.rows[places])
+    units = bench.desk.identity_index.codes(bench.desk.rows[places])
     found, why = None, ""
     try:
         moves = learnt_direction(bench, one) is not None

@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.teaching import Coordinates, learn, triplets_of
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import elsewhere
+from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.desk import Desk, desk_for
 from semblance.core.workflows.searches.searching import numbers_of
 
@@ -242,7 +242,7 @@ class Bench:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         desk = self.desk
         seen = np.concatenate([desk.record.training, self.judged_rows(entries)])
-        fresh = np.isin(desk.rows, desk.who_is_who.fresh(seen, elsewhere(desk.record.card)))
+        fresh = np.isin(desk.rows, desk.identity_index.unseen(seen, contents_elsewhere(desk.record.card)))
         fresh &= np.array([bool(finding) for finding in desk.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
@@ -253,8 +253,8 @@ class Bench:
         known = patients_known(desk.patients[np.isin(desk.rows, seen)]) and patients_known(
             desk.patients[places]
         )
-        known = known and not elsewhere(desk.record.card)
-        own = desk.who_is_who.codes(desk.rows[places])
+        known = known and not contents_elsewhere(desk.record.card)
+        own = desk.identity_index.codes(desk.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
 
 

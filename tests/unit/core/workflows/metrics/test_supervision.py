@@ -72,8 +72,8 @@ def test_judgements_about_held_out_cases_are_left_out_and_told(library):
     judge(library)
     with Library.open(library, writable=False) as opened:
         everyone = {row.case_id for row in opened.catalogue.all_cases()}
-    fresh = sorted(everyone - set(trained_cases(library)) - {"t/c0"})[:2]
-    refining.judge(library, SEARCH, [thumb(SEARCH, case, True) for case in fresh])
+    unseen = sorted(everyone - set(trained_cases(library)) - {"t/c0"})[:2]
+    refining.judge(library, SEARCH, [thumb(SEARCH, case, True) for case in unseen])
     card = train_metric(library, TrainRequest("bdm", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 8
     assert card["notes"][-1] == (
