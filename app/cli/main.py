@@ -165,7 +165,7 @@ def features(
     """Extract a feature set; run again to go on where it stopped."""
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
@@ -226,7 +226,7 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.papers.bdm_between import BDMBetween
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
     from semblance.core.workflows.metrics.train_metric import TrainRequest
@@ -265,16 +265,18 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.searches.explaining import with_reasons
-    from semblance.core.workflows.searches.searching import search as ask
+    from semblance.core.workflows.searches.explain_distance import result_with_reasons
+    from semblance.core.workflows.searches.search_result import nearest_cases
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
-        result = ask(
+        result = nearest_cases(
             library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
         )
-        shown = with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        shown = (
+            result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        )
     print_document(shown, as_json, show_cases)
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from semblance.app.theme import plain_tip, theme
-from semblance.core.imaging.dicom.listing import HeaderLine
+from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.language import tr, translate
 
 COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))

@@ -10,8 +10,8 @@ from semblance.app.operations import library, searching
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.parameters import Value
-from semblance.core.workflows.features import extracting
-from semblance.core.workflows.features.extracting import ExtractResult
+from semblance.core.workflows.features import extract_features
+from semblance.core.workflows.features.extract_features import ExtractResult
 
 
 def extract(
@@ -27,7 +27,7 @@ def extract(
         return None
     job = context.jobs.run(
         tr("Extracting {name}", name=extractor),
-        extracting.extract_features,
+        extract_features.extract_features,
         path,
         extractor,
         settings=settings,

@@ -14,7 +14,7 @@ from semblance.core.language import tr, tr_n, translate
 from semblance.core.workflows.library import importing, opening, relinking
 from semblance.core.workflows.library.importing import ImportResult
 from semblance.core.workflows.library.opening import LibrarySnapshot
-from semblance.core.workflows.searches import keeping as kept
+from semblance.core.workflows.searches import saved_searches as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -199,9 +199,9 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
 
-    def show(found: kept.Reopened | None) -> None:
+    def show(found: kept.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
             keeping.show_last(context, found)
 

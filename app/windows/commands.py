@@ -23,7 +23,7 @@ from semblance.app.windows import experiments, going, library_files, metric_file
 from semblance.app.windows.example_commands import ExampleCommands
 from semblance.app.windows.palette import CommandPalette
 from semblance.app.windows.search_commands import SearchCommands
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.searches.query import Query
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.retrieval.index import Index, Rows
 from semblance.core.retrieval.ranking import Query, rank
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
 #: Held-out cases asked at most; more change nothing that can be seen.

@@ -22,7 +22,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from semblance.core.imaging.package import open_plainly
+from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.damage import complaints

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 

@@ -15,9 +15,9 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
-from semblance.core.metrics.inputs.rows import as_rows
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.steps.step import Step
+from semblance.core.metrics.training_data.rows import as_rows
 
 
 @dataclass(frozen=True, eq=False)

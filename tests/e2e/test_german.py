@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from semblance.core.language import LANGUAGE_VARIABLE, translations_folder
+from semblance.core.language import LANGUAGE_VARIABLE
 from tests.helpers.striped import striped_library
+from tests.translations import translated_texts
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -84,10 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def german() -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for file in (translations_folder() / "de").glob("*.json"):
-        texts.update(json.loads(file.read_text(encoding="utf-8")))
-    return texts
+    return translated_texts("de")
 
 
 def seen(library: Path, width: int, height: int, text: float) -> Any:

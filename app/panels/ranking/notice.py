@@ -14,7 +14,7 @@ from semblance.app.widgets.words import Words
 from semblance.core.language import tr, translate
 from semblance.core.reports.distances import distance_text
 from semblance.core.searches.search import UNUSUAL
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 
 class RankingNotice(QFrame):

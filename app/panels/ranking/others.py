@@ -17,8 +17,8 @@ from semblance.app.widgets.finding_chip import FindingChip
 from semblance.core.language import tr, translate
 from semblance.core.library.columns import CaseColumns
 from semblance.core.reports.distances import digits_for, distance_text
-from semblance.core.retrieval.explanation.words import spoken
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 
 class OtherFindings(QFrame):

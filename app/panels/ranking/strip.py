@@ -19,8 +19,7 @@ from semblance.app.widgets.nearest_chips import NearestChips, chip_of
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, translate
 from semblance.core.library.columns import CaseColumns
-from semblance.core.workflows.searches.searching import SearchResult
-from semblance.core.workflows.searches.trusting import (
+from semblance.core.workflows.searches.reliability import (
     FEWER,
     NO_FINDINGS,
     NOT_CALIBRATED,
@@ -32,6 +31,7 @@ from semblance.core.workflows.searches.trusting import (
     WHOLE_ASKED,
     Vote,
 )
+from semblance.core.workflows.searches.search_result import SearchResult
 
 STRIP = 56
 #: What a line below takes beside its own height.

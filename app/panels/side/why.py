@@ -1,4 +1,4 @@
-"""The Why panel: what made the distance from the query to a ranked case, and what if it were left out."""
+"""The Explanation panel: what made the distance from the query to a ranked case, and what if it were left out."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from semblance.app.widgets.waterfall import Line, Waterfall
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_name, translate
-from semblance.core.retrieval.explanation.words import spoken
-from semblance.core.workflows.searches.explaining import GroupPart, Why
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart
+from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9
@@ -52,7 +52,7 @@ class WhyPanel(Panel):
         #: The catalogue row that is wanted; below zero the first of the ranking.
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
-        self._why: Why | None = None
+        self._why: Explanation | None = None
         self.images = WhyImages(context)
         self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
         self.head.action_wanted.connect(self.reset)
@@ -92,7 +92,7 @@ class WhyPanel(Panel):
         return Scrolled(inner)
 
     @property
-    def shown(self) -> Why | None:
+    def shown(self) -> Explanation | None:
         """What is told now."""
         return self._why
 
@@ -131,7 +131,7 @@ class WhyPanel(Panel):
             return
         self._asked_for = (asked, line.case_id)
 
-        def told(found: Why) -> None:
+        def told(found: Explanation) -> None:
             if self._asked_for != (asked, line.case_id):
                 # The ranking it is of is there no more.
                 return
@@ -245,7 +245,7 @@ def _group_line(part: GroupPart) -> Line:
     return Line(name, part.amount, "\n".join(filter(None, (usual, translate(part.detail)))), part.name)
 
 
-def _share_lines(why: Why) -> list[Line]:
+def _share_lines(why: Explanation) -> list[Line]:
     kept, rest = (
         (why.shares, ()) if len(why.shares) <= LINES else (why.shares[: LINES - 1], why.shares[LINES - 1 :])
     )

@@ -87,7 +87,7 @@ def _measure(trial: Trial) -> Measured:
 
 def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
     """Scores and curves of a learner that takes pairs one after another; none of others."""
-    from semblance.core.metrics.papers.passive_aggressive import PassiveAggressive
+    from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 
     learner = trial.learner
     if not isinstance(learner, PassiveAggressive) or not trial.points:

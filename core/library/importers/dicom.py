@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import dicomdir
-from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.formats import has_image_name
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying

@@ -10,11 +10,11 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import ImageReader
-from semblance.core.imaging.dicom.geometry import Plane, distance_between
-from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.dicom.dicom_file import open_dicom
+from semblance.core.imaging.dicom.geometry import SlicePlane, distance_between
 from semblance.core.imaging.formats import DICOM, has_image_name, sniff
-from semblance.core.imaging.stacks import SPACING, is_volume_shape, told_spacing
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
@@ -40,7 +40,7 @@ class Scan:
     slices: tuple[tuple[str, int | None], ...] = ()
     shape: tuple[int, int, int] | None = None
     spacing: Spacing | None = None
-    plane: Plane | None = None
+    plane: SlicePlane | None = None
     patient: str | None = None
 
     @property
@@ -210,7 +210,7 @@ def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> Non
                     name,
                     row if several else None,
                     shape=(depth, height, width),
-                    spacing=None if spacing is None else told_spacing(spacing, row),
+                    spacing=None if spacing is None else stored_spacing(spacing, row),
                 )
             )
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.package import read_file
+from semblance.core.imaging.zip_archive import read_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
 

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.formats import has_image_name
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying, not_a_case

@@ -18,8 +18,8 @@ from semblance.core.metrics.boosting.corrective import Columns, solve_program
 from semblance.core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
 from semblance.core.metrics.boosting.triplet_margins import TripletMargins
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.convex_step import Slopes, convex_minimum
-from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.metrics.numerics.convex_minimum import Slopes, convex_minimum
+from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 
 #: An eigenvalue this near to what a unit of trace costs pays no more: the exponential loss converges to it.
 _CONVERGED = 1.0 + 1e-6

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
-from semblance.core.metrics.boosting.cut import Cut, best_of, gaussian_threshold
 from semblance.core.metrics.boosting.cut_windows import SortedColumns
 from semblance.core.metrics.boosting.running_sums import RunningSums, needed
-from semblance.core.metrics.boosting.vote_cuts import CutSearch
+from semblance.core.metrics.boosting.stump_search import CutSearch
+from semblance.core.metrics.boosting.stumps import Cut, best_of, gaussian_threshold
 from semblance.core.metrics.distance import Matrix
 from semblance.core.tasks import Reporter
 

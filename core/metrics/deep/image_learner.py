@@ -13,16 +13,16 @@ from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.class_conditional.optimiser import choose
 from semblance.core.metrics.deep.network import as_images
-from semblance.core.metrics.deep.torch_door import one_thread, torch_for
-from semblance.core.metrics.deep.training import Choice, Goal, Training
+from semblance.core.metrics.deep.network_training import Choice, Goal, Training
+from semblance.core.metrics.deep.torch_import import one_thread, torch_for
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
-from semblance.core.metrics.inputs.labelled import Labelled, labelled
-from semblance.core.metrics.inputs.rows import training_rows
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.neighbours.ccml_ascent import choose
 from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 

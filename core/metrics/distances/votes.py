@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.cuts import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import CutDistance
 
 _BLOCK = 1 << 16
 

@@ -13,14 +13,14 @@ from semblance.core.errors import BadArguments
 from semblance.core.features.registry import extractor_class, extractors
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.inputs.rows import as_rows
 from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.excluded_groups import Without
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
-from semblance.core.metrics.steps.without import Without
+from semblance.core.metrics.training_data.rows import as_rows
 
 STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
 

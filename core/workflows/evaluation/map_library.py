@@ -22,7 +22,7 @@ from semblance.core.evaluation.projection import (
 )
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 
 #: The map is told anew this often while it grows.
 UPDATE_S = 0.3
@@ -66,20 +66,20 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
         BadArguments: no such metric.
         BadInput: fewer than three cases have the metric's features.
     """
-    desk = desk_for(library, metric, reporter)
-    n = len(desk.rows)
+    loaded = open_metric(library, metric, reporter)
+    n = len(loaded.rows)
     if n < MIN_CASES:
         raise BadInput(
             tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=MIN_CASES, n=n),
             "Add cases first.",
         )
-    embeds = desk.metric.distance.embeds
-    between = euclidean_distances(desk.embedding) if embeds else _scanned(desk)
+    embeds = loaded.metric.distance.embeds
+    between = euclidean_distances(loaded.embedding) if embeds else _scanned(loaded)
     if embeds:
-        plane, kind = principal_axes(desk.embedding), PRINCIPAL
+        plane, kind = principal_axes(loaded.embedding), PRINCIPAL
     else:
         plane, kind = landmark_scaling(n, between, reporter=reporter), LANDMARK
-    first = LibraryMap(metric, desk.rows, plane.places.astype(np.float32), kind, plane.share)
+    first = LibraryMap(metric, loaded.rows, plane.places.astype(np.float32), kind, plane.share)
     reporter.partial(first)
     if reporter.stop_requested or n < 5:
         return _finished(first, between)
@@ -93,7 +93,7 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
             told = time.monotonic()
             places = whole().astype(np.float32)
             total = done if last else growing.rounds
-            now = LibraryMap(metric, desk.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
+            now = LibraryMap(metric, loaded.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
             reporter.progress(done, growing.rounds, "Keeping neighbours together")
             reporter.partial(now)
         if last:
@@ -105,8 +105,8 @@ def _finished(found: LibraryMap, between: Between) -> LibraryMap:
     return replace(found, kept=neighbour_preservation(found.places.astype(np.float64), between))
 
 
-def _scanned(desk: Desk) -> Between:
-    distance, rows = desk.metric.distance, desk.embedding
+def _scanned(loaded: LoadedMetric) -> Between:
+    distance, rows = loaded.metric.distance, loaded.embedding
 
     def between(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         return distance.between(rows[a], rows[b])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected

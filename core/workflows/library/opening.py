@@ -14,7 +14,10 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.columns import CaseColumns, ImageState, case_columns
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.fitting import ExtractorFit, extractor_fits
+from semblance.core.workflows.features.suitable_extractors import (
+    ExtractorSuitability,
+    extractor_suitabilities,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class LibrarySnapshot:
     metrics: tuple[MetricFacts, ...]
     not_read: tuple[tuple[str, str, str, str], ...]
     patients: int
-    extractors: tuple[ExtractorFit, ...] = ()
+    extractors: tuple[ExtractorSuitability, ...] = ()
 
     @property
     def unusable(self) -> list[tuple[str, str, str, str]]:
@@ -97,7 +100,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
             ),
             tuple(opened.catalogue.not_read()),
             len({r.patient for r in cases if r.patient is not None}),
-            extractor_fits(opened),
+            extractor_suitabilities(opened),
         )
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.container import ImageReader, shown_slice
 from semblance.core.imaging.formats import DICOM, check_whole, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.package import Package
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.thumbnail import inspect, thumbnail
+from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
 from semblance.core.library.content import (
     content_hash,
@@ -279,7 +279,7 @@ def file_identity(source: Source, path: str) -> str:
     address = source.address(path)
     if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
         return content_hash(source.read(path))
-    package = Package(address.container, str(address.container))
+    package = ZipArchive(address.container, str(address.container))
     try:
         sums = sorted((name, info.file_size, info.CRC) for name, info in package.entries.items())
     finally:

@@ -12,7 +12,7 @@ from semblance.core.evaluation.calibration import Calibration, calibrate
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.findings_map import DROPPED
 from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
-from semblance.core.retrieval.scan import index_for
+from semblance.core.retrieval.scan_index import index_for
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import IdentityIndex
 

@@ -16,7 +16,7 @@ from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.papers.bdm_between import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.train_metric import TrainRequest, fit_and_score, keep_metric

@@ -28,7 +28,7 @@ from semblance.core.metrics.storage import save_metric
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.region_shares import measured_unlike
+from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
 from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
@@ -135,7 +135,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
         metric, kept = fit_and_score(opened, feature_set, request, learner, data, everything, split, reporter)
         assert data.case_rows is not None
-        warning = measured_unlike(opened, feature_set, data.case_rows, data.y.tolist())
+        warning = region_imbalance_warning(opened, feature_set, data.case_rows, data.y.tolist())
         if warning:
             metric = metric.with_card(notes=(*metric.card.notes, warning))
         keep_metric(opened, feature_set, request, metric, data.rows(split.train), kept, reporter)

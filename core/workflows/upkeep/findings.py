@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from semblance.core.language import LazyText, join_texts, tr_lazy
+from semblance.core.language import join_texts, tr_lazy, tr_lazy_n
 
 #: Names spelled out in a sentence.
 FEW = 3
@@ -36,19 +36,15 @@ class Finding:
     files: tuple[str, ...] = ()
 
 
-#: What is counted -> how one of it is told, and many.
-_COUNTED = {
-    "catalogues": (tr_lazy("{n} catalogue"), tr_lazy("{n} catalogues")),
-    "images": (tr_lazy("{n} image"), tr_lazy("{n} images")),
-    "feature sets": (tr_lazy("{n} feature set"), tr_lazy("{n} feature sets")),
-    "metrics": (tr_lazy("{n} metric"), tr_lazy("{n} metrics")),
-    "prepared metrics": (tr_lazy("{n} prepared metric"), tr_lazy("{n} prepared metrics")),
-}
-
-
 def _counted(part: str, count: int) -> str:
-    one, many = _COUNTED[part]
-    return LazyText(one if count == 1 else many, {"n": tr_lazy("{n:,}", n=count)})
+    counts = {
+        "catalogues": tr_lazy_n("{n} catalogue", "{n} catalogues", count),
+        "images": tr_lazy_n("{n} image", "{n} images", count),
+        "feature sets": tr_lazy_n("{n} feature set", "{n} feature sets", count),
+        "metrics": tr_lazy_n("{n} metric", "{n} metrics", count),
+        "prepared metrics": tr_lazy_n("{n} prepared metric", "{n} prepared metrics", count),
+    }
+    return counts[part]
 
 
 @dataclass

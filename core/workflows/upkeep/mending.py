@@ -187,7 +187,7 @@ class Mender:
     def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
         without numbers all the same."""
-        from semblance.core.workflows.features.extracting import extract_features
+        from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)
@@ -277,14 +277,14 @@ class Mender:
 
     def prepare_again(self, library: Library, file: Path) -> str:
         """Take away what was prepared for a metric, and prepare it again."""
-        from semblance.core.workflows.searches.desk import Desk
+        from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
         with plain_errors(library.catalogue.file):
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
         for record in library.metrics():
             if record.file.stem == file.name.partition(".")[0]:
                 try:
-                    Desk(library, record, self._reporter)
+                    LoadedMetric(library, record, self._reporter)
                 except SemblanceError as error:
                     return tr_lazy("Removed; it could not be made again: {message}", message=error.message)
                 return tr_lazy("Made again.")
@@ -302,9 +302,9 @@ def thumbnails_wrong(library: Path) -> str:
 
 def bad_prepared(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from semblance.core.workflows.searches.desk_store import readable
+    from semblance.core.workflows.searches.embedding_cache import is_readable
 
-    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
+    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not is_readable(file)]
 
 
 def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:

@@ -9,8 +9,8 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
-from semblance.core.metrics.online.clicks import LEARNER as CLICKS
 from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_metric import ASKED, ONLY_IN_WINDOW
 

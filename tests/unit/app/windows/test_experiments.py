@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.dialogs.experiments import ExperimentsDialog
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.research import experiments
 from tests.helpers.images import striped_folder

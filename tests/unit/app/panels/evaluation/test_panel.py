@@ -30,7 +30,7 @@ from semblance.core.workflows.evaluation import hardest_queries as hardest_modul
 from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import CurvePoint
-from semblance.core.workflows.searches import asking
+from semblance.core.workflows.searches import rank_cases
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 
@@ -173,7 +173,7 @@ def test_a_metric_without_scores_stays_in_the_table(panel, context):
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
     ranked = []
-    monkeypatch.setattr(asking, "ask", lambda _library, search, **_: ranked.append(search.metric))
+    monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
     context.state.set_library(BOARD)
     context.state.set_query(Query(case="c001"))
     jobs.held.clear()

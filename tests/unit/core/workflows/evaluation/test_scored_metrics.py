@@ -23,7 +23,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     sensitivity_interval,
     training_curves,
 )
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric

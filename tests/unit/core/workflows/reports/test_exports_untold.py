@@ -19,14 +19,14 @@ from semblance.core.reports.curves import ACCURACY, AccuracyCurve
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exported import exports
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports import cards, drawing, reporting
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
 from tests.unit.core.workflows.library.test_deidentified import PLANTED, film
@@ -106,10 +106,15 @@ def made(tmp_path_factory):
         cases = [r.case_id for r in opened.catalogue.all_cases()]
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
-        refining.judge(library, search, [refining.thumb(search, case, alike)], author="Ourania Zebrovich")
-    refining.save_refined(library, search, "clicked")
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, case, alike)],
+            author="Ourania Zebrovich",
+        )
+    refine_metric.save_refined(library, search, "clicked")
     yield library, cases[3], folder
-    close_desks()
+    close_loaded_metrics()
 
 
 @pytest.fixture(autouse=True)
