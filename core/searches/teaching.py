@@ -23,13 +23,13 @@ import numpy as np
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.judgement_agreement import (
-    Direction,
+    SeparatingDirection,
     agreement,
-    beliefs,
-    direction,
+    judgement_reliabilities,
+    separating_direction,
 )
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, Rows, replay
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
+from semblance.core.metrics.relevance_feedback.triplet_learning import Rows, WeightedTriplets, fit_form
 from semblance.core.searches.judgement import Judgement, Kind
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def learn(
     coordinates: Coordinates,
     m: int,
     strength: float = 1.0,
-    beginning: Beginning | None = None,
-) -> ClickForm:
+    beginning: InitialWeights | None = None,
+) -> FeedbackForm:
     """The form in ``m`` dimensions that the judgements lead to, whatever their order.
 
     ``strength`` (0..1) blends between where it started and where the clicks lead, of which :func:`trust` is
@@ -85,8 +85,8 @@ def learn(
         given = gathered(said, coordinates)
         judged = given.judged()
         if judged is None:
-            return ClickForm.start(m, beginning)
-        form = replay(judged).blended(trust(len(said))).stretched(given.directions(m))
+            return FeedbackForm.start(m, beginning)
+        form = fit_form(judged).blended(trust(len(said))).stretched(given.directions(m))
         return form.begun(beginning, opened(len(said))).blended(strength)
 
 
@@ -152,14 +152,14 @@ class Gathered:
             self.parts.append((triplets, weights * (judgements / weights.sum())))
         self.judgements += judgements
 
-    def judged(self) -> Judged | None:
+    def judged(self) -> WeightedTriplets | None:
         if not self.parts:
             return None
         points = np.stack(self.points.points)
         weights = np.concatenate([part for _, part in self.parts])
         most = most_weight(len(weights), self.judgements, agreement(points, self.parts))
         triplets = np.concatenate([part for part, _ in self.parts])
-        return Judged.of(points, triplets, weights * (most / weights.sum()))
+        return WeightedTriplets.of(points, triplets, weights * (most / weights.sum()))
 
     def directions(self, m: int) -> Matrix:
         """(v, m) to stretch along: one for each query with many judgements.
@@ -168,21 +168,26 @@ class Gathered:
         """
         return stretched_along(self.told_apart(), self.judgements, m)
 
-    def told_apart(self) -> list[tuple[int, Direction | None]]:
+    def told_apart(self) -> list[tuple[int, SeparatingDirection | None]]:
         """For each query with many judgements their number, and the direction that tells them apart."""
         return [
-            (len(places) - 1, direction(np.stack([self.points.points[p] for p in places]), signs, believed))
+            (
+                len(places) - 1,
+                separating_direction(np.stack([self.points.points[p] for p in places]), signs, believed),
+            )
             for places, signs, believed in self.signed
             if len(places) >= FEWEST_FOR_DIRECTION
         ]
 
 
-def most_weight(triplets: int, judgements: int, agreed: float) -> float:
+def most_weight(triplets: int, judgements: int, agreement_of_sums: float) -> float:
     """What so many triplets of so many judgements weigh together at most."""
-    return min(float(triplets), WEIGHT + WEIGHT_EACH * (1.0 + AGREED * agreed) * judgements)
+    return min(float(triplets), WEIGHT + WEIGHT_EACH * (1.0 + AGREED * agreement_of_sums) * judgements)
 
 
-def stretched_along(told_apart: list[tuple[int, Direction | None]], judgements: int, m: int) -> Matrix:
+def stretched_along(
+    told_apart: list[tuple[int, SeparatingDirection | None]], judgements: int, m: int
+) -> Matrix:
     """(v, m) directions as long as the form is stretched along them; see :meth:`Gathered.directions`."""
     covered = sum(number for number, _ in told_apart) / max(1, judgements)
     most = STRETCH * covered / max(1, len(told_apart))
@@ -190,7 +195,7 @@ def stretched_along(told_apart: list[tuple[int, Direction | None]], judgements: 
     return np.array(found).reshape(-1, m)
 
 
-def triplets_of(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
+def triplets_of(judgements: Iterable[Judgement], coordinates: Coordinates) -> WeightedTriplets | None:
     """Points and triplets of the judgements whose cases are still there; ``None`` if there are none."""
     return gathered(judgements, coordinates).judged()
 
@@ -227,7 +232,7 @@ def _add_thumbs(asked: _Asked, out: Gathered) -> None:
         return
     places = [query, *alike, *unlike]
     signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
-    believed = beliefs(np.stack([points.points[place] for place in places]), signs)
+    believed = judgement_reliabilities(np.stack([points.points[place] for place in places]), signs)
     belief = np.zeros(len(points.points))
     # A case called both like and unlike stands twice; the later counts.
     belief[places] = believed

@@ -19,7 +19,7 @@ from semblance.core.evaluation.calibration import kept_calibration
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_groups import without_groups
+from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.scan import index_for
 from semblance.core.searches.ledger import Ledger
@@ -216,7 +216,7 @@ class Desk:
         blind = self._blind.pop(wanted, None)
         if blind is None:
             blind = copy.copy(self)
-            blind.metric = without_groups(self.metric, wanted)
+            blind.metric = exclude_groups(self.metric, wanted)
             blind.stepped = self.stepped.without(blind.metric, wanted)
             rows = blind.stepped.rows(reporter)
             distance = blind.metric.distance

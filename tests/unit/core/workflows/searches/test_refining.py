@@ -12,7 +12,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.storage import load_metric
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.searches.contradictions import Reason
@@ -55,9 +55,9 @@ def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, met
     bench = bench_for(table, metric)
     rows = bench.desk.stepped.rows()
     assert 1 < bench.trained.sum() < len(rows)
-    seen = ClickSpace.of(bench.desk.metric.distance, rows[bench.trained])
+    seen = FeedbackSpace.of(bench.desk.metric.distance, rows[bench.trained])
     assert np.array_equal(bench.coordinates, seen.coordinates(rows))
-    told = ClickSpace.of(bench.desk.metric.distance, rows)
+    told = FeedbackSpace.of(bench.desk.metric.distance, rows)
     assert not np.allclose(bench.coordinates, told.coordinates(rows))
 
 
