@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations bench bench-learners bench-clicks bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -48,6 +48,9 @@ format: setup-test ## rewrite the sources in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+translations: setup-test ## find new and changed texts, update resources/translations and list what is to be translated
+	$(BIN)/python -m tests.translations
+
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
@@ -68,7 +71,7 @@ screenshot: setup ## renew the images of the README and of the tutorial
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python -m semblance.app.tutorial_images build/screenshot.semblance resources/help/images
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
 
 clean: ## remove every .venv and everything that was built
 	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

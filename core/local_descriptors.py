@@ -17,7 +17,7 @@ NO_PLACE = -1.0
 
 
 @dataclass(frozen=True)
-class DescriptorForm:
+class DescriptorPacking:
     """Descriptors of ``len(low)`` values between ``low`` and ``high``, each kept in ``bits`` bits.
 
     One column of a row holds ``24 // bits`` values, one place ``columns`` of them next to one another; a row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -10,11 +11,11 @@ import hypothesis
 import pytest
 
 from semblance.core.engine import limit_threads
-from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
-from tests.helpers.speaking import speaking
+from tests.helpers.using_language import using_language
 
 # A slow machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -41,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = real_data.folder()
     if folder is not None and not folder.is_dir():
         raise pytest.UsageError(f"{real_data.VARIABLE} names {folder}, which is not a folder.")
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(
+            str(Path(__file__).parent.parent / "packaging" / "compile_translations.py"), run_name="__main__"
+        )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,7 +74,7 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 @pytest.fixture
 def german() -> Iterator[None]:
     """The program in German."""
-    with speaking("de"):
+    with using_language("de"):
         yield
 
 
@@ -90,7 +95,7 @@ def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator
 def libraries_closed(nothing_left: None) -> Iterator[None]:
     """Libraries that workflows keep open from call to call are closed, where a test opened any."""
     yield
-    let_go()
+    close_library()
 
 
 @pytest.fixture(scope="session")

@@ -140,7 +140,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Catalogue the cases of SOURCE; importing again adds only what is new."""
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
@@ -165,7 +165,7 @@ def features(
     """Extract a feature set; run again to go on where it stopped."""
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
@@ -265,16 +265,18 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.searches.explaining import with_reasons
-    from semblance.core.workflows.searches.searching import search as ask
+    from semblance.core.workflows.searches.explain_distance import result_with_reasons
+    from semblance.core.workflows.searches.search_result import nearest_cases
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
-        result = ask(
+        result = nearest_cases(
             library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
         )
-        shown = with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        shown = (
+            result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        )
     print_document(shown, as_json, show_cases)
 
 
@@ -342,7 +344,7 @@ def relink(
     as_json: Json = False,
 ) -> None:
     """Find moved images again by their content."""
-    from semblance.core.workflows.library.relinking import relink as find
+    from semblance.core.workflows.library.relink_images import relink as find
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
@@ -359,7 +361,7 @@ def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(lists.NAMES)}")], as_json: Json = False
 ) -> None:
     """What a library holds, or which learners, extractors, kinds or protocols there are."""
-    from semblance.core.workflows.library.describing import describe_library
+    from semblance.core.workflows.library.descriptions import describe_library
 
     if str(what) in lists.NAMES and not what.exists():
         lists.show(str(what), as_json)

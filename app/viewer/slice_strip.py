@@ -9,18 +9,18 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.jobs import Job, Jobs, Lane
-from semblance.app.theme import SMALL, colour, font, news, theme
-from semblance.app.timers import one_shot
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.theme import SMALL, colour, font, news, theme
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, same_values
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import planes
-from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
+from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
 #: A window that is still being resized is waited for.
@@ -132,7 +132,7 @@ class SliceStrip(QWidget):
         try:
             job = self._jobs.run(
                 tr("Thumbnails of the slices"),
-                planes.slice_thumbnails,
+                view_planes.slice_thumbnails,
                 self._library,
                 self._what,
                 missing,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.features.edges import edge_directions
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.features.wavelets import details
 from semblance.core.imaging.image import LUMA, Image
 from semblance.core.imaging.region import Region

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.onnx_model import identity
+from semblance.core.features.onnx_file import identity
 from semblance.core.features.onnx_session import Session, session_of
 from semblance.core.features.onnx_settings import read_settings
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack

@@ -11,7 +11,7 @@ from semblance.core.features.local.visual_words import VisualWords
 from semblance.core.features.lung_texture.extractor import LungTexture
 from semblance.core.features.mass.extractor import Mass
 from semblance.core.features.onnx_encoder import OnnxEncoder
-from semblance.core.features.pixel_rows import Pixels
+from semblance.core.features.pixels import Pixels
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.features.raw import Raw
 from semblance.core.language import tr_lazy

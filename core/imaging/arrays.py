@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from semblance.core.imaging.package import Package
+from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
 
 _HEADER_BYTES = 16_384
@@ -40,7 +40,7 @@ class ArrayFile:
             BadInput: not a zip of arrays, or damaged.
         """
         self.name = name
-        self._package = Package(file, name)
+        self._package = ZipArchive(file, name)
         self._headers: dict[str, ArrayHeader] = {}
 
     @property

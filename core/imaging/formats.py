@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.reading import looks_like_dicom
+from semblance.core.imaging.dicom.dicom_file import looks_like_dicom
 from semblance.core.language import tr_lazy
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.

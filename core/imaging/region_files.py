@@ -13,9 +13,9 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
-from semblance.core.imaging.package import read_file
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.zip_archive import read_file
 from semblance.core.language import tr_lazy
 
 FORMAT = "semblance-regions"

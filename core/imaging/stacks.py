@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
 from semblance.core.language import tr_lazy
@@ -43,7 +43,7 @@ class FileStack(Stack):
         Raises:
             BadInput: no such slice, its file is gone or damaged, or of another size than the first.
         """
-        found = self._opened(self._slices[checked_place(self, place)])
+        found = self._opened(self._slices[checked_slice(self, place)])
         if (found.height, found.width) != self.shape[1:]:
             raise BadInput(
                 tr_lazy(
@@ -59,7 +59,7 @@ class FileStack(Stack):
         return found
 
 
-def checked_place(stack: Stack, place: int) -> int:
+def checked_slice(stack: Stack, place: int) -> int:
     """
     Raises:
         BadInput: ``stack`` has no slice ``place``.
@@ -82,7 +82,7 @@ def is_volume_shape(shape: tuple[int, ...]) -> bool:
     return len(shape) == 3 and shape[2] not in _COLOURS
 
 
-def told_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
+def stored_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
     """What the array ``SPACING`` says of the volumes beside it, or of one ``row`` of them.
 
     ``spacing``: (3,) of all or (n, 3) of each; ``None`` where it says nothing that can be.

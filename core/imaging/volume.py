@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -32,7 +32,7 @@ class Volume:
     """
 
     voxels: npt.NDArray[Any]
-    values: Values = field(default_factory=Values)
+    values: ValueScale = field(default_factory=ValueScale)
     spacing_mm: Spacing | None = None
     name: str = ""
     origin: tuple[int, int, int] = (0, 0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.schema import meta

@@ -44,7 +44,7 @@ class Eraser:
     def cleaned(self, value: Any, name: str = "") -> Any:
         """``value`` without what may not be told; dataclasses, tuples and mappings are walked through."""
         if isinstance(value, LazyText):
-            inner = LazyText(value.msgid, {key: self.cleaned(entry) for key, entry in value.values.items()})
+            inner = value.with_values({key: self.cleaned(entry) for key, entry in value.values.items()})
             # What is told across two places is seen in the whole only; then no form of it is kept.
             whole = self.cleaned(str(value), name)
             return inner if str(inner) == whole else whole

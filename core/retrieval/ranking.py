@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ class Judgement:
         return key_of(self.query, self.region)
 
     @property
-    def said(self) -> tuple[str, str, str, str]:
+    def statement(self) -> tuple[str, str, str, str]:
         """Equal for two clicks that say the same, whoever made them and when."""
         return self.kind.value, self.asked, self.case, self.other or ""
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from semblance.core.language import LANGUAGE_VARIABLE, translations_folder
+from semblance.core.language import LANGUAGE_VARIABLE
 from tests.helpers.striped import striped_library
+from tests.translations import translated_texts
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -21,10 +22,10 @@ from pathlib import Path
 from semblance.app.program import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
-from semblance.app.operations import searching
+from semblance.app.shell import search_operations
 from semblance.app.screenshot import settle
-from semblance.app.theme import set_theme
-from semblance.app.windows.main import MainWindow
+from semblance.app.shell.theme import set_theme
+from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
 
 set_theme(application, "dark", float(sys.argv[4]))
@@ -33,7 +34,7 @@ window.resize(int(sys.argv[2]), int(sys.argv[3]))
 window.show()
 window.start(Path(sys.argv[1]))
 settle(window)
-searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
 settle(window)
 texts, cut = set(), set()
 
@@ -84,10 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def german() -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for file in (translations_folder() / "de").glob("*.json"):
-        texts.update(json.loads(file.read_text(encoding="utf-8")))
-    return texts
+    return translated_texts("de")
 
 
 def seen(library: Path, width: int, height: int, text: float) -> Any:

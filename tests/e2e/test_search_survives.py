@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import load_state
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -26,11 +26,12 @@ from pathlib import Path
 
 
 def main():
-    from semblance.app.operations import refining, searching
+    from semblance.app.search.feedback import refine_metric
+    from semblance.app.shell import search_operations
     from semblance.app.program import make_application
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.library.opening import load_state
+    from semblance.core.workflows.library.library_snapshot import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()
@@ -39,7 +40,7 @@ def main():
     library = Path(sys.argv[1])
     window.start(library)
     wait_for(window, lambda: window.state.library is not None)
-    searching.ask(window.context, Query(case=window.state.columns.ids[4]))
+    search_operations.ask(window.context, Query(case=window.state.columns.ids[4]))
     wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
     window.ranking.grid.judged.emit(window.state.ranking.ranked[6].row, 1)
     wait_for(window, lambda: window.state.asked.entries)
@@ -97,6 +98,6 @@ def test_a_killed_program_shows_its_search_again(library: Path, tmp_path: Path, 
         assert window.state.search.strength == 0.3
         assert [entry.undone for entry in window.state.asked.entries] == [None]
         assert [window.query.view.viewport.zoom] == state["view"]["zoom"][:1]
-    ledger = desk_for(library, "plain").ledger(str(state["ledger"]))
+    ledger = open_metric(library, "plain").ledger(str(state["ledger"]))
     assert len(ledger.entries) == 1
-    close_desks()
+    close_loaded_metrics()

@@ -84,12 +84,12 @@ def _read_image(data: bytes, place: Path) -> bool:
 
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
-    from semblance.core.imaging.container import ImageReader
+    from semblance.core.imaging.image_reader import ImageReader
     from semblance.core.library.importers.importer import FoundCase, Importer, Rejected
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source
     from semblance.core.tasks import SILENT
-    from semblance.core.workflows.library.reading import FileReader
+    from semblance.core.workflows.library.file_reader import FileReader
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))

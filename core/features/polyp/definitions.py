@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from semblance.core.features.definition import Definition
+from semblance.core.features.definition import FeatureDefinition
 from semblance.core.language import as_lazy, tr_lazy
 
 #: Deviations of the Gaussians, in mm, through which the wall is looked at.
@@ -104,15 +104,17 @@ _PLACE = (
 
 
 @functools.cache
-def definitions() -> tuple[Definition, ...]:
+def definitions() -> tuple[FeatureDefinition, ...]:
     """All 96, in the order in which they are measured."""
     local = [
-        Definition(tr_lazy("{name}, at {scale} mm", name=as_lazy(name), scale=scale), GEOMETRY, unit, formula)
+        FeatureDefinition(
+            tr_lazy("{name}, at {scale} mm", name=as_lazy(name), scale=scale), GEOMETRY, unit, formula
+        )
         for scale in SCALES
         for name, unit, formula in _LOCAL
     ]
     profile = [
-        Definition(
+        FeatureDefinition(
             tr_lazy("density {where}", where=_depth(depth)),
             INTENSITY,
             "HU",
@@ -122,14 +124,14 @@ def definitions() -> tuple[Definition, ...]:
     ]
     return (
         *local,
-        *(Definition(name, MORPHOLOGY, unit, formula) for name, unit, formula in _MORPHOLOGY),
+        *(FeatureDefinition(name, MORPHOLOGY, unit, formula) for name, unit, formula in _MORPHOLOGY),
         *(
-            Definition(tr_lazy("density, {name}", name=as_lazy(name)), INTENSITY, unit, formula)
+            FeatureDefinition(tr_lazy("density, {name}", name=as_lazy(name)), INTENSITY, unit, formula)
             for name, unit, formula in _INTENSITY
         ),
         *profile,
-        *(Definition(name, CONTEXT, unit, formula) for name, unit, formula in _CONTEXT),
-        *(Definition(name, POSITION, unit, formula) for name, unit, formula in _PLACE),
+        *(FeatureDefinition(name, CONTEXT, unit, formula) for name, unit, formula in _CONTEXT),
+        *(FeatureDefinition(name, POSITION, unit, formula) for name, unit, formula in _PLACE),
     )
 
 

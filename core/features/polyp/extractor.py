@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.polyp.block import block_of
 from semblance.core.features.polyp.candidate import cut_out
+from semblance.core.features.polyp.colon_wall import ColonWall
 from semblance.core.features.polyp.definitions import definitions
 from semblance.core.features.polyp.measures import measured
-from semblance.core.features.polyp.surface import Wall
+from semblance.core.features.polyp.voxel_block import voxel_block
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing, Stack
@@ -78,8 +78,8 @@ class Polyp(Extractor):
             BadInput: the region lies outside the volume or near no wall of the colon, or a slice cannot be
                 read.
         """
-        block = block_of(stack, region, self._spacing)
-        wall = Wall(block.hu)
+        block = voxel_block(stack, region, self._spacing)
+        wall = ColonWall(block.hu)
         return np.array(measured(block, wall, cut_out(block, wall)), dtype=np.float32)
 
 

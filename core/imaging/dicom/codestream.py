@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.layout import Layout
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
-from semblance.core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.imaging.dicom.pixel_layout import PixelLayout
+from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
 from semblance.core.language import tr_lazy
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
@@ -22,7 +22,9 @@ _TAIL = 64
 _JP2 = b"\x00\x00\x00\x0cjP  "
 
 
-def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, deep_jpeg: bool = False) -> None:
+def check_codestream(
+    data: bytes, syntax: str, layout: PixelLayout, name: str, *, deep_jpeg: bool = False
+) -> None:
     """``deep_jpeg``: a decoder of 12-bit JPEG is at hand.
 
     Raises:

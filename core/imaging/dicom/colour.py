@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.fields import numbers, value
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
+from semblance.core.imaging.dicom.attributes import numbers, value
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:

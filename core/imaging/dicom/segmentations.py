@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.fields import integer, item, items, text, walk
-from semblance.core.imaging.dicom.geometry import Plane, plane_of
+from semblance.core.imaging.dicom.attributes import integer, item, items, text, walk
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy
@@ -28,7 +28,7 @@ _NEAR_MM = 0.1
 
 
 @dataclass(frozen=True)
-class Marked:
+class NamedRegion:
     """A region another object names, and what it says of it."""
 
     label: str
@@ -55,8 +55,8 @@ def referenced_instances(dataset: Dataset) -> list[str]:
 
 
 def segments(
-    images: DicomImages, places: Mapping[str, int], planes: Sequence[Plane | None], size: tuple[int, int]
-) -> list[Marked]:
+    images: DicomImages, places: Mapping[str, int], planes: Sequence[SlicePlane | None], size: tuple[int, int]
+) -> list[NamedRegion]:
     """The segments as regions of a volume of ``size`` (rows, columns) pixels.
 
     ``places``: instance UID -> slice; ``planes``: where each slice lies. Frames are put where they say they
@@ -101,7 +101,7 @@ def segments(
                 ),
                 COPY_AGAIN,
             )
-        place = _place(own, plane_of(dataset, frame), places, planes)
+        place = _place(own, slice_plane(dataset, frame), places, planes)
         if place is None:
             raise BadInput(
                 tr_lazy(
@@ -118,7 +118,7 @@ def segments(
 
 def _segment(
     images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str
-) -> Marked | None:
+) -> NamedRegion | None:
     """``None`` where no voxel belongs to it."""
     first, last = min(frames), max(frames)
     rows, columns = images.layout.rows, images.layout.columns
@@ -131,7 +131,7 @@ def _segment(
     for place, drawn in frames.items():
         for frame in drawn:
             mask[place - first] |= images.stored(frame)[0] > half
-    return Marked(label, region_of_mask(mask, first), kind) if mask.any() else None
+    return NamedRegion(label, region_of_mask(mask, first), kind) if mask.any() else None
 
 
 def _half(dataset: Dataset) -> float:
@@ -141,7 +141,10 @@ def _half(dataset: Dataset) -> float:
 
 
 def _place(
-    frame: Dataset | None, plane: Plane | None, places: Mapping[str, int], planes: Sequence[Plane | None]
+    frame: Dataset | None,
+    plane: SlicePlane | None,
+    places: Mapping[str, int],
+    planes: Sequence[SlicePlane | None],
 ) -> int | None:
     for source in _sources(frame):
         if source in places:
@@ -154,7 +157,7 @@ def _place(
     return None
 
 
-def _height_over(ground: Plane, plane: Plane) -> float:
+def _height_over(ground: SlicePlane, plane: SlicePlane) -> float:
     return float(ground.normal @ (np.array(plane.position) - np.array(ground.position)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.raster import size_of
 from semblance.core.imaging.region_files import check_mask_size
 from semblance.core.language import tr_lazy

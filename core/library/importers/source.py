@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.deidentify import Pseudonyms
 from semblance.core.imaging.formats import HEAD_BYTES
-from semblance.core.imaging.package import Package, modified_ns, open_plainly, read_file
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_plainly, read_file
 from semblance.core.language import tr_lazy
 
 Kind = Literal["folder", "zip", "file"]
@@ -235,7 +235,7 @@ class ZipSource(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._package = Package(path, str(path))
+        self._package = ZipArchive(path, str(path))
         self.refused.extend(self._package.refused)
 
     def _list(self) -> Iterator[Entry]:

@@ -13,19 +13,23 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
 from semblance.core.retrieval.ranking import rank
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
-from semblance.core.workflows.searches.ranking_parts import as_calibrated, asked_otherwise, usual_nearest
-from semblance.core.workflows.searches.refining_desk import bench_for
-from semblance.core.workflows.searches.searching import asked_of
-from semblance.core.workflows.searches.trusting import Vote, trained_on, vote_of
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.ranking_parts import (
+    is_as_calibrated,
+    other_kind_of_query,
+    usual_nearest,
+)
+from semblance.core.workflows.searches.refinement_session import open_refinement
+from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
+from semblance.core.workflows.searches.search_result import embed_query
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -36,7 +40,7 @@ MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparedCase:
     """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
 
     ``rise``: by how many ranks it stands before where the other metric has it.
@@ -55,15 +59,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricComparison:
     """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
 
     ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
     under both.
     """
 
-    left: tuple[Line, ...]
-    right: tuple[Line, ...]
+    left: tuple[ComparedCase, ...]
+    right: tuple[ComparedCase, ...]
     agreement: Agreement | None
     both: int
     votes: tuple[Vote, Vote] = (Vote(), Vote())
@@ -72,12 +76,12 @@ class Compared:
         """How many cases are among the first ``depth`` of both."""
         return sum(line.other is not None and line.other <= depth for line in self.left[:depth])
 
-    def largest_rise(self, depth: int) -> Line | None:
+    def largest_rise(self, depth: int) -> ComparedCase | None:
         """The line of the right's first ``depth`` that rose most from left to right; ``None``: none rose."""
         moved = [line for line in self.right[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
 
-    def largest_fall(self, depth: int) -> Line | None:
+    def largest_fall(self, depth: int) -> ComparedCase | None:
         """The line of the left's first ``depth`` that fell most from left to right; ``None``: none fell."""
         moved = [line for line in self.left[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
@@ -127,7 +131,7 @@ def compare_metrics(
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
     reporter: Reporter = SILENT,
-) -> Compared:
+) -> MetricComparison:
     """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
 
     Raises:
@@ -141,8 +145,8 @@ def compare_metrics(
         if isinstance(one, Search):
             sides.append(_Side.of_search(library, one, reporter))
         else:
-            desk = desk_for(library, one, reporter)
-            sides.append(_Side.of(desk, query, hide_same_patient, fold_duplicates))
+            loaded = open_metric(library, one, reporter)
+            sides.append(_Side.of(loaded, query, hide_same_patient, fold_duplicates))
         reporter.check_cancelled()
     return _compared(sides[0], sides[1])
 
@@ -168,7 +172,7 @@ def disagreements(
         BadInput: no case has the metric's features, or clicks cannot refine it.
     """
     one, two = (_Field.of(library, side, reporter) for side in (left, right))
-    both = np.intersect1d(one.desk.rows, two.desk.rows)
+    both = np.intersect1d(one.loaded.rows, two.loaded.rows)
     chosen = both
     if len(both) > most:
         chosen = np.sort(np.random.default_rng(seed).choice(both, most, replace=False))
@@ -186,10 +190,10 @@ def disagreements(
 
 @dataclass(frozen=True, eq=False)
 class _Field:
-    """The cases of a desk where every one of them can be asked."""
+    """The cases of a loaded where every one of them can be asked."""
 
     name: str
-    desk: Desk
+    loaded: LoadedMetric
     index: Index | ScanIndex
     embedding: Matrix
     ties: Matrix | None
@@ -197,55 +201,61 @@ class _Field:
     usual: float | None
 
     @classmethod
-    def of_desk(cls, desk: Desk, name: str = "") -> _Field:
-        usual = usual_nearest(desk.neighbourhoods.distances)
-        return cls(name or desk.record.name, desk, desk.index, desk.embedding, desk.ties, usual)
+    def of_metric(cls, loaded: LoadedMetric, name: str = "") -> _Field:
+        usual = usual_nearest(loaded.neighbourhoods.distances)
+        return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties, usual)
 
     @classmethod
     def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
         if isinstance(side, str):
-            return cls.of_desk(desk_for(library, side, reporter))
-        desk = desk_for(library, side.metric, reporter, without=side.without)
-        judged = desk.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
+            return cls.of_metric(open_metric(library, side, reporter))
+        loaded = open_metric(library, side.metric, reporter, without=side.without)
+        judged = loaded.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
         name = tr_lazy("{metric}, refined", metric=side.metric)
         if not judged:
-            return cls.of_desk(desk, name)
-        bench = bench_for(library, side.metric, reporter, without=side.without)
-        embedding = bench.embedded(np.arange(len(desk.rows)), judged, side.strength)
-        usual = usual_nearest(bench.nearest_under(bench.form(judged, side.strength)))
-        return cls(name, desk, Index(embedding), embedding, None, usual)
+            return cls.of_metric(loaded, name)
+        session = open_refinement(library, side.metric, reporter, without=side.without)
+        embedding = session.embedded(np.arange(len(loaded.rows)), judged, side.strength)
+        usual = usual_nearest(session.nearest_under(session.form(judged, side.strength)))
+        return cls(name, loaded, Index(embedding), embedding, None, usual)
 
-    def asked(self, row: int) -> RankQuery:
-        place = self.desk.place_of(row)
+    def asked(self, row: int) -> EmbeddedQuery:
+        place = self.loaded.place_of(row)
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
-        return RankQuery(self.embedding[place], tie, place, self.desk.patient_of(row), self.desk.key_of(row))
+        return EmbeddedQuery(
+            self.embedding[place], tie, place, self.loaded.patient_of(row), self.loaded.key_of(row)
+        )
 
     def stands(self, places: Rows) -> Rows:
         """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
         first = places[:LOOKED_AT]
         coordinates = np.asarray(self.embedding[first], dtype=np.float64)
-        same = self.desk.lookalikes.folded(first, coordinates, self.usual)
+        same = self.loaded.duplicate_finder.folded(first, coordinates, self.usual)
         return np.concatenate([first[np.array(same, dtype=np.int64)], places[LOOKED_AT:]])
 
-    def nearest(self, asked: RankQuery, k: int, *, hide: bool, fold: bool) -> tuple[Rows, Mapping[int, int]]:
+    def nearest(
+        self, asked: EmbeddedQuery, k: int, *, hide: bool, fold: bool
+    ) -> tuple[Rows, Mapping[int, int]]:
         """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
         folded."""
-        desk, wanted = self.desk, k + k // 5
-        patients, keys = desk.patients if hide else None, desk.keys if fold else None
+        loaded, wanted = self.loaded, k + k // 5
+        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
         while True:
             places = rank(self.index, asked, wanted, patients=patients, keys=keys).rows
             stands = self.stands(places) if fold else places
             kept = places[stands == places]
             if len(kept) >= k or len(places) < wanted:
-                return desk.rows[kept[:k]], _folded(desk, places, stands)
+                return loaded.rows[kept[:k]], _folded(loaded, places, stands)
             wanted += k - len(kept)
 
-    def agreement(self, asked: RankQuery, order: Rows) -> Agreement | None:
+    def agreement(self, asked: EmbeddedQuery, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
-        desk = self.desk
+        loaded = self.loaded
         known = [
-            (place, at) for place, row in enumerate(order.tolist()) if (at := desk.place_of(row)) is not None
+            (place, at)
+            for place, row in enumerate(order.tolist())
+            if (at := loaded.place_of(row)) is not None
         ]
         places = np.array([at for _, at in known], dtype=np.int64)
         keys = [places, self.index.distances(asked.embedded, places)]
@@ -259,49 +269,49 @@ class _Side:
     """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
     those stand that are folded; ``asked`` of ``field``, both ``None`` for a search as it is refined."""
 
-    desk: Desk
+    loaded: LoadedMetric
     field: _Field | None
-    asked: RankQuery | None
+    asked: EmbeddedQuery | None
     order: Rows
     distances: Matrix
     vote: Vote
     folded: Mapping[int, int]
 
     @classmethod
-    def of(cls, desk: Desk, query: Query, hide: bool, fold: bool) -> _Side:
-        asked = asked_of(desk, query)
-        patients, keys = desk.patients if hide else None, desk.keys if fold else None
-        first, order = whole_order(desk.index, asked, LOOKED_AT, patients=patients, keys=keys)
-        field = _Field.of_desk(desk)
+    def of(cls, loaded: LoadedMetric, query: Query, hide: bool, fold: bool) -> _Side:
+        asked = embed_query(loaded, query)
+        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
+        first, order = whole_order(loaded.index, asked, LOOKED_AT, patients=patients, keys=keys)
+        field = _Field.of_metric(loaded)
         stands = field.stands(order) if fold else order
         kept = stands == order
         voters = order[kept][:VOTERS].tolist()
         vote = vote_of(
-            desk,
+            loaded,
             asked,
             voters,
-            as_calibrated=as_calibrated(desk, asked, voters, hide, fold),
-            otherwise=asked_otherwise(desk, query),
+            is_as_calibrated=is_as_calibrated(loaded, asked, voters, hide, fold),
+            otherwise=other_kind_of_query(loaded, query),
         )
         return cls(
-            desk,
+            loaded,
             field,
             asked,
-            desk.rows[order[kept]],
+            loaded.rows[order[kept]],
             first.distances[kept[: len(first.distances)]],
             vote,
-            _folded(desk, order, stands),
+            _folded(loaded, order, stands),
         )
 
     @classmethod
     def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
-        result = ask(library, search, k=REFINED_RANKS, reporter=reporter).result
+        result = rank_cases(library, search, k=REFINED_RANKS, reporter=reporter).result
         ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
         folded = {copy: line.row for line in ranked for copy in line.alike_rows}
-        desk = desk_for(library, search.metric, reporter)
-        return cls(desk, None, None, rows, distances, result.vote, folded)
+        loaded = open_metric(library, search.metric, reporter)
+        return cls(loaded, None, None, rows, distances, result.vote, folded)
 
     def ranks(self, rows: Rows) -> Rows:
         """(r,) the rank of each of ``rows``, of what it is folded under where it is; 0 where it has none."""
@@ -316,25 +326,32 @@ class _Side:
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
 
-def _folded(desk: Desk, places: Rows, stands: Rows) -> dict[int, int]:
+def _folded(loaded: LoadedMetric, places: Rows, stands: Rows) -> dict[int, int]:
     """Catalogue row of each of ``places`` (r,) that is folded -> that of the one it ``stands`` under."""
     copies = np.flatnonzero(stands != places)
-    return dict(zip(desk.rows[places[copies]].tolist(), desk.rows[stands[copies]].tolist(), strict=True))
+    return dict(zip(loaded.rows[places[copies]].tolist(), loaded.rows[stands[copies]].tolist(), strict=True))
 
 
-def _compared(left: _Side, right: _Side) -> Compared:
+def _compared(left: _Side, right: _Side) -> MetricComparison:
     lines = []
     for here, there in ((left, right), (right, left)):
         shown = here.order[:DEPTH]
         found = zip(shown.tolist(), here.distances[:DEPTH].tolist(), there.ranks(shown).tolist(), strict=True)
         lines.append(
             tuple(
-                Line(place, row, here.desk.case_ids[row], distance, here.desk.finding_of(row), other or None)
+                ComparedCase(
+                    place,
+                    row,
+                    here.loaded.case_ids[row],
+                    distance,
+                    here.loaded.finding_of(row),
+                    other or None,
+                )
                 for place, (row, distance, other) in enumerate(found, start=1)
             )
         )
     agreement = right.agreement(left.order[:DEPTH])
-    return Compared(
+    return MetricComparison(
         lines[0],
         lines[1],
         agreement,
@@ -350,20 +367,20 @@ def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) ->
         field.nearest(query, DEPTH, hide=hide, fold=fold)
         for field, query in zip((one, two), asked, strict=True)
     ]
-    finding = one.desk.finding_of(row)
+    finding = one.loaded.finding_of(row)
     same = [
         None
         if finding is None
-        else sum(field.desk.finding_of(int(other)) == finding for other in rows[:VOTERS])
+        else sum(field.loaded.finding_of(int(other)) == finding for other in rows[:VOTERS])
         for field, rows in zip((one, two), (left, right), strict=True)
     ]
     return Disagreement(
         row,
-        one.desk.case_ids[row],
+        one.loaded.case_ids[row],
         finding,
         shared(np.array([folded.get(other, other) for other in left.tolist()]), right, VOTERS),
         two.agreement(asked[1], left),
         same[0],
         same[1],
-        (trained_on(one.desk, asked[0]), trained_on(two.desk, asked[1])),
+        (trained_on(one.loaded, asked[0]), trained_on(two.loaded, asked[1])),
     )

@@ -15,19 +15,19 @@ from semblance.core.evaluation.projection import (
     MOST_SCANNED,
     Between,
     NeighbourMap,
-    between_points,
+    euclidean_distances,
     landmark_scaling,
-    neighbours_kept,
+    neighbour_preservation,
     principal_axes,
 )
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 
 #: The map is told anew this often while it grows.
-TELL_S = 0.3
+UPDATE_S = 0.3
 #: Fewer cases are no map.
-FEWEST = 3
+MIN_CASES = 3
 PRINCIPAL, LANDMARK, NEIGHBOURS = "principal axes", "landmarks", "neighbours"
 
 
@@ -66,20 +66,20 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
         BadArguments: no such metric.
         BadInput: fewer than three cases have the metric's features.
     """
-    desk = desk_for(library, metric, reporter)
-    n = len(desk.rows)
-    if n < FEWEST:
+    loaded = open_metric(library, metric, reporter)
+    n = len(loaded.rows)
+    if n < MIN_CASES:
         raise BadInput(
-            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
+            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=MIN_CASES, n=n),
             "Add cases first.",
         )
-    embeds = desk.metric.distance.embeds
-    between = between_points(desk.embedding) if embeds else _scanned(desk)
+    embeds = loaded.metric.distance.embeds
+    between = euclidean_distances(loaded.embedding) if embeds else _scanned(loaded)
     if embeds:
-        plane, kind = principal_axes(desk.embedding), PRINCIPAL
+        plane, kind = principal_axes(loaded.embedding), PRINCIPAL
     else:
         plane, kind = landmark_scaling(n, between, reporter=reporter), LANDMARK
-    first = LibraryMap(metric, desk.rows, plane.places.astype(np.float32), kind, plane.share)
+    first = LibraryMap(metric, loaded.rows, plane.places.astype(np.float32), kind, plane.share)
     reporter.partial(first)
     if reporter.stop_requested or n < 5:
         return _finished(first, between)
@@ -89,11 +89,11 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     for done, whole in enumerate(growing.grow(), start=1):
         reporter.check_cancelled()
         last = done == growing.rounds or reporter.stop_requested
-        if last or time.monotonic() - told >= TELL_S:
+        if last or time.monotonic() - told >= UPDATE_S:
             told = time.monotonic()
             places = whole().astype(np.float32)
             total = done if last else growing.rounds
-            now = LibraryMap(metric, desk.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
+            now = LibraryMap(metric, loaded.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
             reporter.progress(done, growing.rounds, "Keeping neighbours together")
             reporter.partial(now)
         if last:
@@ -102,11 +102,11 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
 
 
 def _finished(found: LibraryMap, between: Between) -> LibraryMap:
-    return replace(found, kept=neighbours_kept(found.places.astype(np.float64), between))
+    return replace(found, kept=neighbour_preservation(found.places.astype(np.float64), between))
 
 
-def _scanned(desk: Desk) -> Between:
-    distance, rows = desk.metric.distance, desk.embedding
+def _scanned(loaded: LoadedMetric) -> Between:
+    distance, rows = loaded.metric.distance, loaded.embedding
 
     def between(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         return distance.between(rows[a], rows[b])

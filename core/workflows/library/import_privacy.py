@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from semblance.core.imaging.deidentify import is_telling
+from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.importer import FoundCase, Rejected
 
@@ -26,7 +26,7 @@ class ImportPrivacy:
         if burnt_in in self._burnt_in:
             self._burnt_in[burnt_in] += 1
         self._headers = self._headers or "study" in item.attributes
-        telling = [] if self._identified else [name for name in item.attributes if is_telling(name)]
+        telling = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
         if not telling:
             return item
         self._left_out.update(telling)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import open_image
-from semblance.core.imaging.deidentify import is_telling
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.overview import overview
+from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.records import CaseDetails, now
@@ -35,16 +35,16 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
-    findings,
     roc_curves,
+    roc_findings,
     scored_metrics,
 )
-from semblance.core.workflows.library.opening import LibrarySnapshot, publish
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.explaining import MOVED, reasons
+from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Attributes that tell when an image was taken and where it is filed.
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))
@@ -64,7 +64,11 @@ _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "clo
 
 
 def report_document(
-    desk: Desk, library: Path, asked: Asked, options: ReportOptions, reporter: Reporter = SILENT
+    loaded: LoadedMetric,
+    library: Path,
+    asked: RankedSearch,
+    options: ReportOptions,
+    reporter: Reporter = SILENT,
 ) -> ReportDocument:
     """The document of ``asked``, de-identified unless ``options`` say otherwise.
 
@@ -72,13 +76,13 @@ def report_document(
         BadInput: an image that cannot be read.
     """
     result, search = asked.result, asked.search
-    details = desk.library.catalogue.details([case.row for case in result.ranked])
-    thumbnails = desk.library.thumbnails.get([case.content for case in details.values()])
-    card = desk.metric.card
-    scores = desk.record.scores or {}
-    snapshot = publish(library)
-    query = _query_facts(desk, result.query, identified=options.identified)
-    why = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
+    details = loaded.library.catalogue.details([case.row for case in result.ranked])
+    thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
+    card = loaded.metric.card
+    scores = loaded.record.scores or {}
+    snapshot = read_snapshot(library)
+    query = _query_facts(loaded, result.query, identified=options.identified)
+    why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
     without = len(result.vote.voters) - sum(result.counts.values())
@@ -99,8 +103,8 @@ def report_document(
     return ReportDocument(
         title=tr_lazy("Retrieval report"),
         created=now(),
-        library=desk.library.name,
-        metric=desk.record.name,
+        library=loaded.library.name,
+        metric=loaded.record.name,
         query=query,
         ranking=tuple(
             RankedRow(
@@ -125,7 +129,7 @@ def report_document(
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
-        plots=_plots(snapshot, desk.record.name, query.finding or vote.finding),
+        plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
         notes=_notes(search, asked),
         versions=card.versions,
         identified=options.identified,
@@ -133,7 +137,7 @@ def report_document(
         clinic=options.clinic,
         logo=options.logo,
         comment=options.comment,
-        sealed=sealed(desk.library, search, in_force, identified=options.identified),
+        sealed=sealed(loaded.library, search, in_force, identified=options.identified),
     )
 
 
@@ -143,7 +147,7 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
+def _notes(search: Search, asked: RankedSearch) -> tuple[str, ...]:
     """What else decided the ranking."""
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
@@ -182,7 +186,7 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
+def _query_facts(loaded: LoadedMetric, query: Query, *, identified: bool) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
         image = open_image(query.image, query.region)
@@ -194,8 +198,8 @@ def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
             overview=_overview(image, query.region),
             region=query.region,
         )
-    row = desk.row_of(query.case)
-    case = desk.library.catalogue.details([row])[row]
+    row = loaded.row_of(query.case)
+    case = loaded.library.catalogue.details([row])[row]
     small = whole = None
     if case.address is not None:
         region = query.region or case.region
@@ -204,13 +208,13 @@ def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
     facts = tuple(
         Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
         for name, value in sorted(case.attributes.items())
-        if identified or not (name in _TELLING or is_telling(name))
+        if identified or not (name in _TELLING or is_identifying(name))
     )
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
-    return None if region is None else overview(image, region, QUERY_SIDE)
+    return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
 
 
 def _untold_name(image: Path) -> str:
@@ -245,7 +249,7 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
         return ()
-    known = findings(metrics, snapshot.columns.findings)
+    known = roc_findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
         (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))

@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.report_document import report_document
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
 
 #: Ranked cases on a report.
 LISTED = 20
@@ -44,10 +44,10 @@ def write_search_report(
     """
     check_suffix(out)
     chosen = options or ReportOptions()
-    desk = desk_for(library, search.metric, reporter, without=search.without)
-    asked = ask(library, search, k=LISTED, reporter=reporter)
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    asked = rank_cases(library, search, k=LISTED, reporter=reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
-    write_report(report_document(desk, library, asked, chosen, reporter), out, chosen.page)
+    write_report(report_document(loaded, library, asked, chosen, reporter), out, chosen.page)
     note_export(library, "report", out.suffix, identified=chosen.identified)
     return out
 
@@ -97,7 +97,7 @@ def write_reports(
     if not cases:
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
-    desk = desk_for(library, search.metric, reporter, without=search.without)
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -118,8 +118,8 @@ def write_reports(
         )
         one = _of_case(search, case)
         try:
-            asked = ask(library, one, k=LISTED, reporter=SILENT)
-            document = report_document(desk, library, asked, chosen)
+            asked = rank_cases(library, one, k=LISTED, reporter=SILENT)
+            document = report_document(loaded, library, asked, chosen)
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.package import open_plainly
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.searches.judgement import Judgement, Kind

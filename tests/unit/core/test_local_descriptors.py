@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from semblance.core.features.local import textons, visual_words
-from semblance.core.local_descriptors import NO_PLACE, DescriptorForm
+from semblance.core.local_descriptors import NO_PLACE, DescriptorPacking
 
-FORMS = {"visual_words": visual_words.FORM, "textons": textons.FORM}
+FORMS = {"visual_words": visual_words.PACKING, "textons": textons.PACKING}
 
 
 @pytest.fixture(params=FORMS)
-def form(request) -> DescriptorForm:
+def form(request) -> DescriptorPacking:
     return FORMS[request.param]
 
 
-def descriptors(form: DescriptorForm, n: int, seed: int = 0) -> np.ndarray:
+def descriptors(form: DescriptorPacking, n: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(form.low, form.high, (n, form.values))
 
 
@@ -30,7 +30,7 @@ def test_what_is_packed_comes_back_to_half_a_step(form):
 
 def test_bytes_come_back_exactly():
     given = np.random.default_rng(0).integers(0, 256, (5, 128), dtype=np.uint8)
-    np.testing.assert_array_equal(visual_words.FORM.unpack(visual_words.FORM.pack(given, 5)), given)
+    np.testing.assert_array_equal(visual_words.PACKING.unpack(visual_words.PACKING.pack(given, 5)), given)
 
 
 def test_columns_are_whole_numbers_that_single_precision_holds(form):

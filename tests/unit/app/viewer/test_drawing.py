@@ -9,11 +9,11 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.viewer import tools, words
+from semblance.app.viewer import overlay_text, tools
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from tests.helpers.showing import on_screen
 
@@ -29,7 +29,7 @@ NONE, ALT, CTRL = (
 def view(qtbot, request):
     widget = on_screen(qtbot, ImageView(), 400, 400)
     pixels = np.arange(200 * 160, dtype=np.int32).reshape(160, 200) % 1000 - 500
-    meaning = Values(unit="HU")
+    meaning = ValueScale(unit="HU")
     image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
     widget.show_image(display_image(image))
     widget.hold(request.param)
@@ -171,8 +171,8 @@ def test_without_spacing_the_ruler_counts_pixels(view):
 
 
 def test_the_value_under_the_mouse_is_the_stored_one_in_its_unit(view):
-    assert words.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
-    assert words.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
+    assert overlay_text.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
+    assert overlay_text.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
 
 
 def test_keys_choose_tools_and_turn_the_image(view):

@@ -23,7 +23,7 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     updated_with_triplet,
 )
 from semblance.core.metrics.storage import load_metric
-from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.click_index import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 

@@ -21,25 +21,25 @@ from semblance.core.metrics.steps import (
 )
 from semblance.core.metrics.steps import codebook as module
 from semblance.core.metrics.steps.codebook import Codebook
-from tests.helpers.local_rows import FORM, KINDS, local_rows
+from tests.helpers.local_rows import KINDS, PACKING, local_rows
 
-WHITENED = dataclasses.replace(FORM, whitened=True)
+WHITENED = dataclasses.replace(PACKING, whitened=True)
 
 
-def with_form(text: str, form=FORM):
+def with_form(text: str, form=PACKING):
     steps = parse_steps(text)
     assert isinstance(steps[0], Codebook)
     steps[0].form = form
     return steps
 
 
-def fitted(text: str = "codebook:4", form=FORM, **rows):
+def fitted(text: str = "codebook:4", form=PACKING, **rows):
     X, y, shares = local_rows(form=form, **rows)
     steps, counted = fit_steps(with_form(text, form), X, y)
     return steps, counted, X, y, shares
 
 
-@pytest.mark.parametrize("form", [FORM, WHITENED])
+@pytest.mark.parametrize("form", [PACKING, WHITENED])
 def test_words_are_counted_as_shares_of_the_places_there_are(form):
     steps, counted, _, _, shares = fitted(form=form)
     words = steps[0].words_ @ np.linalg.inv(steps[0].whitening_) if form.whitened else steps[0].words_
@@ -78,14 +78,14 @@ def test_a_image_without_any_place_has_no_words_and_a_gap_is_no_place():
     assert not apply_steps(steps, nothing).any()
     gap = X[:1].copy()
     gap[0, 0] = np.nan
-    one_less = FORM.places(X[:1]).sum() - 1
+    one_less = PACKING.places(X[:1]).sum() - 1
     found = apply_steps(steps, gap)[0]
     assert found.sum() == pytest.approx(1)
     np.testing.assert_allclose(found * one_less, np.rint(found * one_less), atol=1e-9)
 
 
 def test_more_words_than_different_descriptors_are_not_made():
-    row = FORM.pack(KINDS[:3], 5)
+    row = PACKING.pack(KINDS[:3], 5)
     steps, counted = fit_steps(with_form("codebook:50"), np.stack([row, row]))
     assert counted.shape == (2, 3)
     assert counted[0] == pytest.approx(1 / 3)
@@ -129,7 +129,7 @@ def test_cases_without_a_finding_are_not_counted_for_merging_but_for_words():
 
 
 @pytest.mark.parametrize("text", ["codebook:4", "codebook:30:5,standardise"])
-@pytest.mark.parametrize("form", [FORM, WHITENED])
+@pytest.mark.parametrize("form", [PACKING, WHITENED])
 def test_a_stored_codebook_counts_alike(tmp_path, text, form):
     X, y, _ = local_rows(form=form)
     metric = fit_metric(make_learner("boostmetric", rounds=5), X, y, steps=with_form(text, form))
@@ -155,7 +155,7 @@ def test_parts_of_a_distance_are_words_and_sum_to_it():
 
 def test_other_rows_are_refused():
     steps, _, X, *_ = fitted()
-    for bad in (X + 0.5, X - 10.0, np.where(X >= 0, X + FORM.largest + 1, X)):
+    for bad in (X + 0.5, X - 10.0, np.where(X >= 0, X + PACKING.largest + 1, X)):
         with pytest.raises(BadInput, match="no local descriptors"):
             apply_steps(steps, bad)
         with pytest.raises(BadInput, match="no local descriptors"):
@@ -181,17 +181,17 @@ def test_words_never_see_the_cases_they_are_measured_on():
 
     def run(rows):
         seen.append([])
-        steps = (Watching(20, 5, FORM),)
+        steps = (Watching(20, 5, PACKING),)
         data = EvaluationData(rows, y)
         return get_protocol("bdm").run(data, [LearnerSpec("euclidean")], steps=steps, repeats=1, seed=3)
 
     assert not run(X).failed
     split = get_protocol("bdm").splits(EvaluationData(X, y), 1, 3)[1][0]
     other = X.copy()
-    other[split.test] = np.where(other[split.test] >= 0, FORM.largest - other[split.test], -1.0)
+    other[split.test] = np.where(other[split.test] >= 0, PACKING.largest - other[split.test], -1.0)
     run(other)
     other = X.copy()
-    other[split.train] = np.where(other[split.train] >= 0, FORM.largest - other[split.train], -1.0)
+    other[split.train] = np.where(other[split.train] >= 0, PACKING.largest - other[split.train], -1.0)
     run(other)
     assert [len(words) for words in seen] == [1, 1, 1]
     np.testing.assert_array_equal(seen[0][0], seen[1][0])

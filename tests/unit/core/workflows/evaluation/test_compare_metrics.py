@@ -10,9 +10,9 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.compare_metrics import compare_metrics, disagreements
 from semblance.core.workflows.metrics.train_metric import TrainRequest
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
-from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 
@@ -27,7 +27,7 @@ def library(tmp_path_factory):
 
 
 def _orders(library, case):
-    found = [search(library, name, Query(case=case), k=1000) for name in ("plain", "learnt")]
+    found = [nearest_cases(library, name, Query(case=case), k=1000) for name in ("plain", "learnt")]
     return [[line.case_id for line in one.ranked] for one in found]
 
 
@@ -107,7 +107,7 @@ def test_each_side_has_the_vote_its_own_search_has(library):
     case = _some_case(library)
     both = compare_metrics(library, "plain", "learnt", Query(case=case))
     for name, vote in zip(("plain", "learnt"), both.votes, strict=True):
-        assert vote == search(library, name, Query(case=case), k=20).vote
+        assert vote == nearest_cases(library, name, Query(case=case), k=20).vote
 
 
 def test_every_case_is_asked_as_judgements_refine_its_metric(library):
@@ -118,11 +118,11 @@ def test_every_case_is_asked_as_judgements_refine_its_metric(library):
     assert nothing.mean_shared == 1.0
     judgements = [Judgement(Kind.ALIKE, case, far) for far in plain[-8:]]
     judgements += [Judgement(Kind.NOT_ALIKE, case, near) for near in plain[:8]]
-    desk_for(library, "plain").ledger("mine").add(judgements)
+    open_metric(library, "plain").ledger("mine").add(judgements)
     found = disagreements(library, "plain", refined)
     assert found.mean_shared < 1.0
     (own,) = [line for line in found.lines if line.case_id == case]
-    asked = ask(library, refined, k=10).result.ranked
+    asked = rank_cases(library, refined, k=10).result.ranked
     assert own.shared == len({line.case_id for line in asked} & set(plain[:10]))
     # Examples belong to the search's own query.
     moved = replace(refined, like=(Query(case=plain[3]),))
@@ -132,9 +132,9 @@ def test_every_case_is_asked_as_judgements_refine_its_metric(library):
 def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, monkeypatch):
     case = _some_case(library)
     before = compare_metrics(library, "plain", "learnt", Query(case=case))
-    desk = desk_for(library, "plain")
+    loaded = open_metric(library, "plain")
     first, copy = before.left[0].row, before.left[2].row
-    stays, goes = desk.place_of(first), desk.place_of(copy)
+    stays, goes = loaded.place_of(first), loaded.place_of(copy)
 
     def folded(places, _coordinates, _usual):
         known, own = places.tolist(), list(range(len(places)))
@@ -142,7 +142,7 @@ def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, m
             own[known.index(goes)] = known.index(stays)
         return own
 
-    monkeypatch.setattr(desk.lookalikes, "folded", folded)
+    monkeypatch.setattr(loaded.duplicate_finder, "folded", folded)
     both = compare_metrics(library, "plain", "learnt", Query(case=case))
     assert copy not in [line.row for line in both.left]
     assert both.left[2].row == before.left[3].row
@@ -157,5 +157,5 @@ def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, m
 
 def test_the_table_says_which_metric_was_trained_on_a_query(library):
     for line in disagreements(library, "plain", "learnt").lines[:20]:
-        asked = [search(library, name, Query(case=line.case_id)) for name in ("plain", "learnt")]
+        asked = [nearest_cases(library, name, Query(case=line.case_id)) for name in ("plain", "learnt")]
         assert line.trained == tuple(one.vote.trained for one in asked)

@@ -8,7 +8,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate, evaluate_tables
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
 

@@ -8,7 +8,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation import map_library as mapping
 from semblance.core.workflows.evaluation.map_library import map_library
 from semblance.core.workflows.metrics.train_metric import TrainRequest
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import open_metric
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 
@@ -21,7 +21,7 @@ def library(tmp_path_factory):
 
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
-    monkeypatch.setattr(mapping, "TELL_S", 0.0)
+    monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
     heard = Listening()
     found = map_library(library, metric, reporter=heard)
     assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]
@@ -29,7 +29,7 @@ def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     assert heard.partials[1].growing
     assert [one.done for one in heard.partials] == list(range(751))
     assert (found.kind, found.done, found.total, found.growing) == ("neighbours", 750, 750, False)
-    assert found.rows.tolist() == desk_for(library, metric).rows.tolist()
+    assert found.rows.tolist() == open_metric(library, metric).rows.tolist()
     assert found.places.shape == (60, 2)
     assert np.isfinite(found.places).all()
     assert found.kept > 0.4
@@ -56,7 +56,7 @@ def test_it_can_be_cancelled(library):
 def test_no_metric_and_too_few_cases_are_told(library, tmp_path):
     with pytest.raises(BadArguments):
         map_library(library, "none")
-    desk = desk_for(library, "plain")
-    desk.rows = desk.rows[:2]
+    loaded = open_metric(library, "plain")
+    loaded.rows = loaded.rows[:2]
     with pytest.raises(BadInput, match="at least 3"):
         map_library(library, "plain")

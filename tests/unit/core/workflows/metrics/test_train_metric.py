@@ -12,11 +12,11 @@ from semblance.core.library.library import Library
 from semblance.core.metrics.storage import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
-from semblance.core.workflows.features.extracting import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import train_metric as training
 from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, score_metric, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library
@@ -272,7 +272,7 @@ def test_a_library_without_findings_can_be_searched_by_likeness_and_nothing_is_c
     with Library.open(without_findings) as opened:
         assert opened.metric("alike").scores is None
         first = opened.catalogue.all_cases()[0].case_id
-    found = search(without_findings, "alike", Query(case=first))
+    found = nearest_cases(without_findings, "alike", Query(case=first))
     assert len(found.ranked) == 5
 
 

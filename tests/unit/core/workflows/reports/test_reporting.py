@@ -20,10 +20,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports.reporting import write_reports, write_search_report
 from semblance.core.workflows.reports.sealing import reopen_report
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
-from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
@@ -56,7 +56,11 @@ def words(file) -> str:
 
 def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     search = search_of(like=(Query(case="t/c5"),))
-    refining.judge(table, search, [thumb(search, "t/c9", True), closer(search, "t/c7", "t/c4")])
+    refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
     out = write_search_report(table, search, tmp_path / "r.json")
     told = json.loads(out.read_text())
     assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
@@ -64,7 +68,7 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     assert "2 judgements" in told["notes"][0] or "judgements refined" in told["notes"][0]
     assert "Like the examples" in " ".join(told["notes"])
     assert [line["case_id"] for line in told["results"]] == [
-        line.case_id.rpartition("/")[2] for line in ask(table, search).result.ranked
+        line.case_id.rpartition("/")[2] for line in rank_cases(table, search).result.ranked
     ]
     for line in told["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
@@ -73,7 +77,11 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
     search = search_of(strength=0.7, fold_duplicates=False, like=(Query(case="t/c5"),))
-    judged = refining.judge(table, search, [thumb(search, "t/c9", True), closer(search, "t/c7", "t/c4")])
+    judged = refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
     out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=identified))
     if not identified:
         sealed = json.dumps(json.loads(out.read_text())["search"])
@@ -82,7 +90,7 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
     again = reopen_report(table, out)
     assert again.ledger != search.ledger
     assert replace(again, ledger=search.ledger) == search
-    ranked = [(line.case_id, line.distance) for line in ask(table, again).result.ranked]
+    ranked = [(line.case_id, line.distance) for line in rank_cases(table, again).result.ranked]
     assert ranked == [(line.case_id, line.distance) for line in judged.result.ranked]
 
 
