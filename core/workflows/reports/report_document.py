@@ -7,8 +7,6 @@ from pathlib import Path
 
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import open_image
-from semblance.core.imaging.deidentify import is_telling
-from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.overview import overview
 from semblance.core.imaging.region import Region
@@ -17,6 +15,7 @@ from semblance.core.language import known, say, say_all
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
+from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ROC, Curve
 from semblance.core.reports.document import (
     Fact,
@@ -28,6 +27,7 @@ from semblance.core.reports.document import (
     VoteFacts,
 )
 from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.sheet import Page
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
@@ -46,27 +46,22 @@ from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.desk import Desk
 from semblance.core.workflows.searches.explaining import MOVED, reasons
 
-#: Attributes that tell when an image was taken and where it is filed.
-_TELLING = frozenset(("date", "study", "series", "instance", "of"))
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
-#: What importers call attributes -> how a report does.
-_ATTRIBUTES = {
-    "laterality": say("Laterality"),
-    "view": say("View"),
-    "note": say("Note"),
-    "modality": say("Modality"),
-    "geometry": say("Geometry"),
-    "burnt_in_text": say("Burnt-in text"),
-    "body_part": say("Body part"),
-}
 _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
 
 
 def report_document(
-    desk: Desk, library: Path, asked: Asked, options: ReportOptions, reporter: Reporter = SILENT
+    desk: Desk,
+    library: Path,
+    asked: Asked,
+    options: ReportOptions,
+    reporter: Reporter = SILENT,
+    *,
+    case_names: CaseNames | None = None,
 ) -> ReportDocument:
-    """The document of ``asked``, de-identified unless ``options`` say otherwise.
+    """The document of ``asked``, de-identified unless ``options`` say otherwise; ``case_names``: what cases are
+    called then, shared with other reports.
 
     Raises:
         BadInput: an image that cannot be read.
@@ -77,7 +72,12 @@ def report_document(
     card = desk.metric.card
     scores = desk.record.scores or {}
     snapshot = publish(library)
-    query = _query_facts(desk, result.query, identified=options.identified)
+    query = _query_facts(desk, result.query, options)
+    names = case_names or CaseNames()
+    # In this order: the query is the first case of its report.
+    for case_id in (query.case_id, *(case.case_id for case in result.ranked)):
+        if case_id is not None:
+            names(case_id)
     why = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
@@ -99,7 +99,10 @@ def report_document(
     return ReportDocument(
         title=say("Retrieval report"),
         created=now(),
-        library=desk.library.name,
+        # The folder of a library is often called after what was imported.
+        library=desk.library.name
+        if options.identified
+        else say("Library of {n:,} cases", n=len(snapshot.columns.ids)),
         metric=desk.record.name,
         query=query,
         ranking=tuple(
@@ -126,9 +129,11 @@ def report_document(
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, desk.record.name, query.finding or vote.finding),
-        notes=_notes(search, asked),
+        notes=_notes(search, asked, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
+        free_text=options.free_text,
+        case_names=names,
         patients=snapshot.columns.patients,
         clinic=options.clinic,
         logo=options.logo,
@@ -143,8 +148,8 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
-    """What else decided the ranking."""
+def _notes(search: Search, asked: Asked, names: CaseNames | None) -> tuple[str, ...]:
+    """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
@@ -162,11 +167,11 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
         notes.append(say("Ranked without: {without}.", without=say_all(map(known, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):
         if examples:
-            names = ", ".join(one.case or (one.image.name if one.image else "") for one in examples)
+            called = say_all(_example(one, names) for one in examples)
             notes.append(
-                say("Like the examples {names}.", names=names)
+                say("Like the examples {names}.", names=called)
                 if like
-                else say("Unlike the examples {names}.", names=names)
+                else say("Unlike the examples {names}.", names=called)
             )
     moved = [
         say("{name} {amount:+.2f}", name=name, amount=amount) for name, amount in search.concepts if amount
@@ -180,14 +185,19 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
+def _example(example: Query, names: CaseNames | None) -> str:
+    if names is None:
+        return example.case or (example.image.name if example.image else "")
+    return names(example.case) if example.case is not None else say("an image from outside")
+
+
+def _query_facts(desk: Desk, query: Query, options: ReportOptions) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
         image = open_image(query.image, query.region)
-        name = str(query.image) if identified else _untold_name(query.image)
         return QueryFacts(
             None,
-            name,
+            str(query.image),
             thumbnail=thumbnail(image.cropped(query.region), QUERY_SIDE),
             overview=_overview(image, query.region),
             region=query.region,
@@ -199,23 +209,13 @@ def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
         region = query.region or case.region
         image = open_image(case.address, region)
         small, whole = thumbnail(image.cropped(region), QUERY_SIDE), _overview(image, region)
-    facts = tuple(
-        Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
-        for name, value in sorted(case.attributes.items())
-        if identified or not (name in _TELLING or is_telling(name))
-    )
+    attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
+    facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else overview(image, region, QUERY_SIDE)
-
-
-def _untold_name(image: Path) -> str:
-    """The path of an image from outside; of a DICOM file, which is often called after its patient, only that
-    it is one."""
-    with image.open("rb") as file:
-        return say("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:

@@ -12,6 +12,7 @@ from semblance.core.language import say
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.cells import csv_text
 from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.saving import put_file
 from semblance.core.reports.write import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
@@ -111,13 +112,17 @@ def write_reports(
     files: list[Path] = []
     failed: list[tuple[str, str]] = []
     lines: list[tuple[Any, ...]] = []
+    names = CaseNames()
+    for case in cases:
+        # Case 7 is the query of the seventh report, and is called so wherever else it stands.
+        names(case)
     for number, case in enumerate(cases, start=1):
         reporter.check_cancelled()
         reporter.progress(number - 1, len(cases), say("Writing reports into {folder}", folder=folder.name))
         one = _of_case(search, case)
         try:
             asked = ask(library, one, k=LISTED, reporter=SILENT)
-            document = report_document(desk, library, asked, chosen)
+            document = report_document(desk, library, asked, chosen, case_names=names)
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue
