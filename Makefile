@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations bench bench-learners bench-clicks bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -47,6 +47,9 @@ lint: setup-test ## the checks without the tests
 format: setup-test ## rewrite the sources in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+translations: setup-test ## find new and changed texts, update resources/translations and list what is to be translated
+	$(BIN)/python -m tests.translations
 
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)

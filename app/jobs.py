@@ -17,7 +17,7 @@ from shiboken6 import isValid
 
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
-from semblance.core.language import known, shown, tr
+from semblance.core.language import as_lazy, tr, translate
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.letting_go import let_go
 
@@ -160,7 +160,7 @@ class Job(QObject):
         if kind == "partial":
             self.partial.emit(news)
             return
-        self.progress = replace(news, what=shown(known(news.what)))
+        self.progress = replace(news, what=translate(as_lazy(news.what)))
         if self._rate_start is None or news.what != self._rate_what or news.done < self._rate_start[1]:
             self._rate_start, self._rate_what = (time.monotonic(), news.done), news.what
         self.changed.emit()
@@ -193,7 +193,7 @@ class Job(QObject):
         self.ended.emit()
 
     def _fail(self, error: SemblanceError) -> None:
-        error.message, error.hint = shown(error.message), shown(error.hint)
+        error.message, error.hint = translate(error.message), translate(error.hint)
         self._end(State.FAILED)
         self.failed.emit(error)
 

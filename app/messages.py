@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 
 log = logging.getLogger("semblance")
 
@@ -55,7 +55,7 @@ class Messages(QObject):
         self._show(Message("info", what, hint))
 
     def _show(self, message: Message) -> None:
-        message = replace(message, what=shown(message.what), hint=shown(message.hint))
+        message = replace(message, what=translate(message.what), hint=translate(message.hint))
         self.history.append(message)
         del self.history[:-KEPT]
         levels = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}

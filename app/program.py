@@ -62,14 +62,14 @@ def _speak(application: QApplication, code: str) -> None:
     """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
     from PySide6.QtCore import QLibraryInfo, QTranslator
 
-    from semblance.core.language import ENGLISH, VARIABLE, choose, chosen
+    from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, current_language, set_language
 
-    if VARIABLE not in os.environ:
-        choose(code)
-    if chosen() != ENGLISH:
+    if LANGUAGE_VARIABLE not in os.environ:
+        set_language(code)
+    if current_language() != ENGLISH:
         translator = QTranslator(application)
         folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-        if translator.load(f"qtbase_{chosen()}", folder):
+        if translator.load(f"qtbase_{current_language()}", folder):
             application.installTranslator(translator)
 
 

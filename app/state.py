@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.columns import CaseColumns
-    from semblance.core.workflows.imaging.looking import Greys
+    from semblance.core.workflows.imaging.view_images import WindowLevel
     from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-    from semblance.core.workflows.metrics.training import CurvePoint
-    from semblance.core.workflows.searches.asking import Asked
-    from semblance.core.workflows.searches.searching import SearchResult
+    from semblance.core.workflows.metrics.train_metric import CurvePoint
+    from semblance.core.workflows.searches.rank_cases import RankedSearch
+    from semblance.core.workflows.searches.search_result import SearchResult
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class State(QObject):
     training_changed = Signal()
     search_changed = Signal()
     options_changed = Signal()
-    greys_changed = Signal()
+    window_level_changed = Signal()
     picked_changed = Signal()
     refusal_changed = Signal()
     named = Signal()
@@ -72,14 +72,14 @@ class State(QObject):
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
-        self.asked: Asked | None = None
+        self.asked: RankedSearch | None = None
         self.training: TrainingRun | None = None
         #: The extractor that gives the cases their numbers just now; empty for none.
         self.extracting = ""
         #: Rows of the cases chosen on the map, ascending; ``None``: all.
         self.picked: npt.NDArray[np.int64] | None = None
         #: How the query's image is seen; ``None`` for colour and without an image.
-        self.greys: Greys | None = None
+        self.window_level: WindowLevel | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
         self.refusal: SemblanceError | None = None
         #: The kept search that is open; empty for one without a name.
@@ -88,7 +88,7 @@ class State(QObject):
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
         #: How many judgements are in force, counted once for each answer.
-        self._counted: tuple[Asked | None, int] = (None, 0)
+        self._counted: tuple[RankedSearch | None, int] = (None, 0)
 
     @property
     def columns(self) -> CaseColumns:
@@ -261,7 +261,7 @@ class State(QObject):
         self.view = view
         self.view_wanted.emit(view)
 
-    def set_asked(self, asked: Asked | None) -> None:
+    def set_asked(self, asked: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
         self.asked = asked
         self.ranking_changed.emit()
@@ -274,11 +274,11 @@ class State(QObject):
             changes["fold_duplicates"] = fold_alike
         self.change_search(**changes)
 
-    def set_greys(self, greys: Greys | None) -> None:
-        """The query's image is seen in other greys."""
-        if greys != self.greys:
-            self.greys = greys
-            self.greys_changed.emit()
+    def set_window_level(self, window_level: WindowLevel | None) -> None:
+        """Set the window and level the query's image is shown with (``None``: none, or colour)."""
+        if window_level != self.window_level:
+            self.window_level = window_level
+            self.window_level_changed.emit()
 
     def set_refusal(self, refusal: SemblanceError | None) -> None:
         """Clicks can, or cannot, refine the current metric."""
@@ -370,6 +370,6 @@ class State(QObject):
 
     def memory(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
-        from semblance.core.workflows.searches.keeping import record
+        from semblance.core.workflows.searches.saved_searches import search_record
 
-        return record(self._search, self.asked, self.view, self.search_name)
+        return search_record(self._search, self.asked, self.view, self.search_name)

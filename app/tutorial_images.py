@@ -19,7 +19,7 @@ from semblance.app.windows.main import MainWindow
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
 from semblance.core.workflows.demo import demo_query, make_demo
-from semblance.core.workflows.searches.refining import thumb
+from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
 SIZE = (1280, 800)
 #: Wider images would not fit beside the contents of the help.
@@ -89,7 +89,7 @@ def _refine(window: MainWindow) -> QWidget:
     for place, alike in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[deck.index(place)]
         assert window.state.search is not None
-        refining.judge(window.context, [thumb(window.state.search, case, alike)])
+        refining.judge(window.context, [likeness_judgement(window.state.search, case, alike)])
         settle(window)
     window.show_side("refine")
     return window

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -129,16 +129,16 @@ def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
     table = table.astype(np.int64)
     i, j, value = table.T
     if table[:, :2].min() < 0 or table[:, :2].max() >= n:
-        raise BadInput(say("A pair names a row outside 0 to {n}.", n=n - 1), "Rows count from 0.")
+        raise BadInput(tr_lazy("A pair names a row outside 0 to {n}.", n=n - 1), "Rows count from 0.")
     if not np.isin(value, (-1, 1)).all():
         raise BadInput("A pair is neither +1 (similar) nor -1 (dissimilar).", "Leave unknown pairs out.")
     if (i == j).any():
-        raise BadInput(say("Case {i} is paired with itself.", i=i[i == j][0]), "Pair different cases.")
+        raise BadInput(tr_lazy("Case {i} is paired with itself.", i=i[i == j][0]), "Pair different cases.")
     key = np.minimum(i, j) * n + np.maximum(i, j)
     both = np.intersect1d(key[value == 1], key[value == -1])
     if len(both):
         raise BadInput(
-            say(
+            tr_lazy(
                 "The pair of rows {both} and {both2} is called similar and dissimilar.",
                 both=both[0] // n,
                 both2=both[0] % n,
@@ -220,7 +220,7 @@ def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None
     """
     if findings is not None and len(findings) == 1:
         raise BadInput(
-            say("All training cases have the finding '{findings}'.", findings=findings[0]),
+            tr_lazy("All training cases have the finding '{findings}'.", findings=findings[0]),
             "Add cases of another finding.",
         )
     counts = count_pairs(similarity)
@@ -289,8 +289,10 @@ def check_findings(sizes: npt.NDArray[np.integer], names: tuple[str, ...]) -> No
         BadInput: fewer than two findings have cases, or none has two cases.
     """
     if int((sizes > 0).sum()) < 2:
-        only = say("have the finding '{names}'", names=names[0]) if len(names) else say("lack a finding")
-        raise BadInput(say("All training cases {only}.", only=only), "Add cases of another finding.")
+        only = (
+            tr_lazy("have the finding '{names}'", names=names[0]) if len(names) else tr_lazy("lack a finding")
+        )
+        raise BadInput(tr_lazy("All training cases {only}.", only=only), "Add cases of another finding.")
     if int(sizes.max()) < 2:
         raise BadInput("No two training cases have the same finding.", "Add cases of the same finding.")
 

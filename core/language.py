@@ -1,155 +1,179 @@
-"""Texts in the user's language: English in the sources, translations in tables beside the help pages.
+"""Texts and numbers in the user's language: English in the sources, translations in gettext catalogues.
 
-``core`` says what happened in English, ``say("{n} cases", n=3)``: a plain text that remembers its form and
-what was filled in. So files, scripts and the command line get English whoever asks, and a text can go to
-another process and be said in the user's language where a person sees it, by :func:`shown`. What is made
-only to be seen is said at once, ``tr("{n} cases", n=3)``. Names that learners, extractors and the like give
-themselves are plain texts, ``shown(known(title))``.
+A text that is made only to be seen is translated at once: ``tr("{n} cases", n=3)``. What ``core`` hands on is a
+:class:`LazyText`, ``tr_lazy("{n} cases", n=3)``: an English text that remembers its message id and values. Files,
+scripts and the command line so get English whoever asks, and the text can go to another process and be translated,
+by :func:`translate`, where a person sees it. ``tr_n`` and ``tr_lazy_n`` choose between singular and plural.
+Names that learners, extractors and the like give themselves are plain texts, translated by :func:`tr_name`.
 
-The language is chosen before the other modules of the program are imported, by :func:`choose` or the
-environment variable :data:`VARIABLE`, which worker processes inherit. What has no translation stays English.
+The language is chosen before the other modules of the program are imported, by :func:`set_language` or the
+environment variable :data:`LANGUAGE_VARIABLE`, which worker processes inherit. What has no translation stays English.
 """
 
 from __future__ import annotations
 
-import json
+import gettext
 import os
-import re
 import string
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-VARIABLE = "SEMBLANCE_LANGUAGE"
+LANGUAGE_VARIABLE = "SEMBLANCE_LANGUAGE"
 ENGLISH = "en"
 #: Code -> what the language calls itself.
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
-#: Code -> how the marks of thousands and decimals of English numbers are written.
-_MARKS = {"de": str.maketrans(",.", ".,")}
+#: The catalogues are ``LANGUAGE/LC_MESSAGES/semblance.mo`` in :func:`translations_folder`.
+DOMAIN = "semblance"
+#: Code -> how the thousands separator and the decimal point of English numbers are written.
+_SEPARATORS = {"de": str.maketrans(",.", ".,")}
 
 
-def folder() -> Path:
-    """Where the tables lie: ``LANGUAGE/PART.json``, each a mapping of English to translated texts."""
+def translations_folder() -> Path:
+    """Where the catalogues are."""
     from semblance import resources
 
     return Path(resources.__file__).parent / "translations"
 
 
-def chosen() -> str:
-    """The code of the language in force."""
-    code = os.environ.get(VARIABLE, ENGLISH)
+def current_language() -> str:
+    """The code of the language in use."""
+    code = os.environ.get(LANGUAGE_VARIABLE, ENGLISH)
     return code if code in LANGUAGES else ENGLISH
 
 
-def choose(code: str) -> None:
+def set_language(code: str) -> None:
     """Use another language from now on, here and in processes started later; unknown ones mean English."""
-    os.environ[VARIABLE] = code if code in LANGUAGES else ENGLISH
-    table.cache_clear()
-    _forms.cache_clear()
-    _recognised.cache_clear()
+    os.environ[LANGUAGE_VARIABLE] = code if code in LANGUAGES else ENGLISH
 
 
-@lru_cache(maxsize=1)
-def table() -> Mapping[str, str]:
-    """English -> translation of the language in force; empty for English."""
-    if chosen() == ENGLISH:
-        return {}
-    texts: dict[str, str] = {}
-    for file in sorted((folder() / chosen()).glob("*.json")):
-        texts.update(json.loads(file.read_text(encoding="utf-8")))
-    return texts
+@lru_cache
+def _catalogue(language: str, folder: Path) -> gettext.NullTranslations:
+    """The translations into one language; none where it is English or its catalogue is not compiled."""
+    if language == ENGLISH:
+        return gettext.NullTranslations()
+    return gettext.translation(DOMAIN, folder, [language], fallback=True)
 
 
-class Said(str):
-    """An English text that knows its form and what was filled in, to be said in another language."""
-
-    form: str
-    values: Mapping[str, Any]
-
-    def __new__(cls, form: str, values: Mapping[str, Any]) -> Said:
-        said = super().__new__(cls, form.format(**values) if values else form)
-        said.form, said.values = form, values
-        return said
-
-    def __reduce__(self) -> tuple[Callable[..., Said], tuple[str, Mapping[str, Any]]]:
-        return Said, (self.form, self.values)
+def _lookup(msgid: str, plural: str = "", n: int = 1) -> str:
+    """The translation of a text, its places not filled in; English where there is none."""
+    language = current_language()
+    if language == ENGLISH or not msgid:
+        # The empty id is that of the catalogue's own header.
+        return plural if plural and n != 1 else msgid
+    catalogue = _catalogue(language, translations_folder())
+    return catalogue.ngettext(msgid, plural, n) if plural else catalogue.gettext(msgid)
 
 
-def say(text: str, /, **values: object) -> str:
-    """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`shown` says it otherwise.
+class LazyText(str):
+    """An English text that remembers its message id and values, so that it can be translated later.
 
-    The text has to stand in the call as it is, not as a variable or an f-string: that is where the tests look
-    for what is to be translated.
+    ``plural`` is the message id for several, empty where there is no such form; ``n`` is the number that
+    chooses between the two.
     """
-    return Said(text, {name: _plain(value) for name, value in values.items()})
+
+    msgid: str
+    values: Mapping[str, Any]
+    plural: str
+    n: int
+
+    def __new__(cls, msgid: str, values: Mapping[str, Any], plural: str = "", n: int = 1) -> LazyText:
+        english = plural if plural and n != 1 else msgid
+        text = super().__new__(cls, english.format(**values) if values else english)
+        text.msgid, text.values, text.plural, text.n = msgid, values, plural, n
+        return text
+
+    def __reduce__(self) -> tuple[Callable[..., LazyText], tuple[str, Mapping[str, Any], str, int]]:
+        return LazyText, (self.msgid, self.values, self.plural, self.n)
+
+    def with_values(self, values: Mapping[str, Any]) -> LazyText:
+        """The same text with other values filled in."""
+        return LazyText(self.msgid, values, self.plural, self.n)
 
 
-def say_n(one: str, many: str, n: int, /, **values: object) -> str:
-    """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
-    return say(one if n == 1 else many, n=say("{n:,}", n=n), **values)
+def tr_lazy(text: str, /, **values: object) -> str:
+    """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`translate` translates it.
+
+    The text has to stand in the call as it is, not as a variable or an f-string: ``make translations`` finds it
+    there.
+    """
+    return LazyText(text, {name: _plain(value) for name, value in values.items()})
 
 
-def say_all(texts: Iterable[str], between: str = ", ") -> str:
-    """Several texts in a row, each said by itself."""
+def tr_lazy_n(one: str, many: str, n: int, /, **values: object) -> str:
+    """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands separated."""
+    filled = {"n": tr_lazy("{n:,}", n=n)} | {name: _plain(value) for name, value in values.items()}
+    return LazyText(one, filled, many, n)
+
+
+def join_texts(texts: Iterable[str], separator: str = ", ") -> str:
+    """Several texts in a row; each is translated by itself."""
     places = {f"_{place}": text for place, text in enumerate(texts)}
-    return Said(between.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in places), places)
+    return LazyText(
+        separator.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in places), places
+    )
 
 
-def known(text: str) -> str:
-    """A text of ours that was made elsewhere: a name out of a registry, or a note that was kept in a file and
-    has forgotten what was filled in. Where it is shown it is looked up as it is, then by its form."""
-    return text if isinstance(text, Said) else Said(text, {})
+def as_lazy(text: str) -> str:
+    """A text of the program that was made elsewhere, such as a name from a registry or a note kept in a file,
+    to be translated as a whole."""
+    return text if isinstance(text, LazyText) else LazyText(text, {})
 
 
-def shown(text: str) -> str:
-    """``text`` of :func:`say` or :func:`known` in the language in force, its numbers too. Any other text, as
-    the name of a finding is, and what has no translation stay as they are."""
-    if chosen() == ENGLISH or not isinstance(text, Said):
+def translate(text: str) -> str:
+    """A text of :func:`tr_lazy` or :func:`as_lazy` in the language in use, its numbers too.
+
+    Any other text, such as the name of a finding, and what has no translation stay as they are.
+    """
+    if current_language() == ENGLISH or not isinstance(text, LazyText):
         return str(text)
-    return _filled(table().get(text.form, text.form), text.values) if text.values else _looked_up(text)
+    found = _lookup(text.msgid, text.plural, text.n)
+    return _filled(found, text.values) if text.values else found
 
 
-def named(text: str) -> str:
-    """A name out of a registry, or a kept text of ours, in the language in force."""
-    return shown(known(text))
+def tr_name(text: str) -> str:
+    """A name from a registry, or a note kept in a file, in the language in use."""
+    return translate(as_lazy(text))
 
 
 def tr(text: str, /, **values: object) -> str:
-    """``text`` in the language in force, its places filled in from ``values``; it stands in the call as for
-    :func:`say`."""
-    found = table().get(text, text)
+    """``text`` in the language in use, its places filled in from ``values``; it stands in the call as for
+    :func:`tr_lazy`."""
+    found = _lookup(text)
     return _filled(found, values) if values else found
 
 
 def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
-    """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
-    return tr(one if n == 1 else many, n=figure(n, ","), **values)
+    """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands separated."""
+    return _filled(_lookup(one, many, n), {"n": format_number(n, ","), **values})
 
 
-def figure(value: float, form: str = "") -> str:
-    """A number by the format ``form`` as the language in force writes it; never for CSV, JSON or commands."""
-    return in_marks(format(value, form))
+def format_number(value: float, format_spec: str = "") -> str:
+    """A number as the language in use writes it; never for CSV, JSON or commands."""
+    return localise_number(format(value, format_spec))
 
 
-def counted(n: int, name: str) -> str:
+def count_label(n: int, name: str) -> str:
     """``7 malignant``; ``7 × 2`` where what is counted is called by a number."""
     return f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}"
 
 
-def in_marks(text: str) -> str:
-    """An English text that holds nothing but numbers, with the marks of the language in force."""
-    marks = _MARKS.get(chosen())
-    return text.translate(marks) if marks else text
+def localise_number(text: str) -> str:
+    """An English text of nothing but numbers, with the separators of the language in use."""
+    separators = _SEPARATORS.get(current_language())
+    return text.translate(separators) if separators else text
 
 
-def in_english(text: str) -> str:
-    """A number as it is typed in the language in force, with the marks of English; both ways are understood
-    where only one can be meant."""
-    if chosen() not in _MARKS or "," not in text:
+def to_english_number(text: str) -> str:
+    """A number typed in the language in use, with English separators.
+
+    A number typed the English way is understood too where only that can be meant.
+    """
+    if current_language() not in _SEPARATORS or "," not in text:
         return text
     if text.count(",") > 1 or text.rfind(".") > text.rfind(","):
-        # Thousands: decimals are set apart by one mark, the last.
+        # Only thousands are separated more than once, and the decimal separator comes last.
         return text.replace(",", "")
     return text.replace(".", "").replace(",", ".")
 
@@ -159,9 +183,9 @@ class _Filler(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, float | int) and not isinstance(value, bool):
-            return figure(value, format_spec)
-        if isinstance(value, Said):
-            value = shown(value)
+            return format_number(value, format_spec)
+        if isinstance(value, LazyText):
+            value = translate(value)
         return str(super().format_field(value, format_spec))
 
 
@@ -176,61 +200,14 @@ def _plain(value: object) -> object:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _looked_up(text: str) -> str:
-    found = table().get(text)
-    return found if found is not None else _recognised(str(text))
-
-
-@lru_cache(maxsize=4096)
-def _recognised(text: str) -> str:
-    """A text with its places filled in, found by the form that has most letters of it."""
-    for form, pieces in _forms():
-        if all(piece in text for piece in pieces):
-            match = _pattern(form).fullmatch(text)
-            # Few words stand in many texts: then what was filled in has to be a number or a text of ours.
-            if match and (sum(map(len, pieces)) >= _FEW_LETTERS or all(map(_is_ours, match.groups()))):
-                values = {name: _number_or_text(value) for name, value in match.groupdict().items()}
-                return string.Formatter().vformat(_FIELD.sub(r"{\1}", table()[form]), (), values)
-    return text
-
-
-_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
-_NUMBER = re.compile(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?")
-
-
-def _is_ours(value: str) -> bool:
-    return bool(_NUMBER.fullmatch(value)) or value in table()
-
-
-def _number_or_text(value: str) -> str:
-    return in_marks(value) if _NUMBER.fullmatch(value) else table().get(value, value)
-
-
-@lru_cache(maxsize=1)
-def _forms() -> list[tuple[str, list[str]]]:
-    """(form, its pieces between places), those with most letters first."""
-    found = []
-    for form in table():
-        parts = list(string.Formatter().parse(form)) if "{" in form else []
-        pieces = [piece for piece, *_ in parts if piece]
-        places = [name for _, name, *_ in parts if name is not None]
-        if any(map(str.isidentifier, places)) and sum(map(len, pieces)) >= _LEAST_LETTERS:
-            found.append((form, pieces))
-    return sorted(found, key=lambda one: -sum(map(len, one[1])))
-
-
-@lru_cache(maxsize=256)
-def _pattern(form: str) -> re.Pattern[str]:
-    """What ``form`` looks like filled in; compiled where a text may be of it: all would take 0.1 s."""
-    seen: set[str] = set()
-    pattern = ""
-    for piece, name, *_ in string.Formatter().parse(form):
-        pattern += re.escape(piece)
-        if name:
-            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
-            seen.add(name)
-    return re.compile(pattern, re.DOTALL)
-
-
-#: A form with fewer letters would be found in texts that were never made from it.
-_LEAST_LETTERS, _FEW_LETTERS = 5, 9
+# The names of before, until every part uses the new ones.
+say, say_n, say_all, shown, known, named, Said = (
+    tr_lazy,
+    tr_lazy_n,
+    join_texts,
+    translate,
+    as_lazy,
+    tr_name,
+    LazyText,
+)
+figure, in_marks, in_english, counted = format_number, localise_number, to_english_number, count_label

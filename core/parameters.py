@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Value = bool | int | float | str | None
 
@@ -45,24 +45,24 @@ class Parameter:
         wanted = type(self.default)
         if wanted is bool:
             if not isinstance(value, bool):
-                raise self._refused(value, say("true or false"))
+                raise self._refused(value, tr_lazy("true or false"))
         elif wanted is int:
             if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
-                raise self._refused(value, say("a whole number"))
+                raise self._refused(value, tr_lazy("a whole number"))
             value = int(value)
         elif wanted is float:
             if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise self._refused(value, say("a number"))
+                raise self._refused(value, tr_lazy("a number"))
             value = float(value)
         elif wanted is str and not isinstance(value, str):
-            raise self._refused(value, say("a word"))
+            raise self._refused(value, tr_lazy("a word"))
         if self.choices and value not in self.choices:
-            raise self._refused(value, say("one of {choices}", choices=", ".join(self.choices)))
+            raise self._refused(value, tr_lazy("one of {choices}", choices=", ".join(self.choices)))
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.minimum is not None and value < self.minimum:
-                raise self._refused(value, say("at least {minimum:g}", minimum=self.minimum))
+                raise self._refused(value, tr_lazy("at least {minimum:g}", minimum=self.minimum))
             if self.maximum is not None and value > self.maximum:
-                raise self._refused(value, say("at most {maximum:g}", maximum=self.maximum))
+                raise self._refused(value, tr_lazy("at most {maximum:g}", maximum=self.maximum))
         return value
 
     def parse(self, text: str) -> Value:
@@ -75,19 +75,19 @@ class Parameter:
         if isinstance(self.default, bool):
             words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             if text.lower() not in words:
-                raise self._refused(text, say("true or false"))
+                raise self._refused(text, tr_lazy("true or false"))
             value = words[text.lower()]
         elif isinstance(self.default, int | float):
             try:
                 value = float(text)
             except ValueError:
-                raise self._refused(text, say("a number")) from None
+                raise self._refused(text, tr_lazy("a number")) from None
         return self.check(value)
 
     def _refused(self, value: object, wanted: str) -> BadArguments:
         return BadArguments(
-            say("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
-            say("It must be {wanted}.", wanted=wanted),
+            tr_lazy("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
+            tr_lazy("It must be {wanted}.", wanted=wanted),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def checked(owner: str, parameters: tuple[Parameter, ...], given: Mapping[str, V
         if name not in known:
             names = ", ".join(known) or "none"
             raise BadArguments(
-                say("{owner} has no parameter '{name}'.", owner=owner, name=name),
-                say("Its parameters: {names}.", names=names),
+                tr_lazy("{owner} has no parameter '{name}'.", owner=owner, name=name),
+                tr_lazy("Its parameters: {names}.", names=names),
             )
     return {name: parameter.check(given.get(name, parameter.default)) for name, parameter in known.items()}
 
@@ -132,8 +132,8 @@ def parse_settings(owner: str, parameters: tuple[Parameter, ...], texts: list[st
         if not equals or key not in known:
             names = ", ".join(known) or "none"
             raise BadArguments(
-                say("'{value}' is not a setting of {owner}.", value=text, owner=owner),
-                say("Write key=value; its parameters: {names}.", names=names),
+                tr_lazy("'{value}' is not a setting of {owner}.", value=text, owner=owner),
+                tr_lazy("Write key=value; its parameters: {names}.", names=names),
             )
         values[key] = known[key].parse(value)
     return values

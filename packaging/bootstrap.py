@@ -180,7 +180,7 @@ def ensure_packages(purpose: str) -> None:
     if not venv_works(venv):
         make_venv(venv)
     say(f"Installing the Python packages into {venv.name} (the first time this takes a few minutes).")
-    pip_install(venv, "setuptools")
+    pip_install(venv, "setuptools", "babel")
     if purpose == "deep" and sys.platform == "linux":
         install_torch(venv)
     # Strict, since mypy and import-linter do not follow the other editable forms to packages of another name.
@@ -204,7 +204,15 @@ def digest() -> str:
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
     setuptools = project["tool"]["setuptools"]
     constraints = CONSTRAINTS.read_text(encoding="utf-8")
-    parts = [project["project"], project["build-system"], setuptools, constraints, str(TOP), sources()]
+    parts = [
+        project["project"],
+        project["build-system"],
+        setuptools,
+        constraints,
+        str(TOP),
+        sources(),
+        translations(),
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -212,8 +220,16 @@ def sources() -> list[str]:
     """The files of the program: a strict editable installation links each, and does not see new ones."""
     files = (path for folder in ("app", "core", "resources") for path in (TOP / folder).rglob("*"))
     return sorted(
-        str(path.relative_to(TOP)) for path in files if path.is_file() and "__pycache__" not in path.parts
+        str(path.relative_to(TOP))
+        for path in files
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".mo"
     )
+
+
+def translations() -> list[str]:
+    """What the installation compiles to the ``.mo`` files that the program reads."""
+    files = sorted((TOP / "resources" / "translations").rglob("*.po"))
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
 
 
 def venv_python(venv: Path) -> Path:

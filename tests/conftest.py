@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from semblance.core.workflows.library.letting_go import let_go
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
-from tests.helpers.speaking import speaking
+from tests.helpers.using_language import using_language
 
 # A slow machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -41,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = real_data.folder()
     if folder is not None and not folder.is_dir():
         raise pytest.UsageError(f"{real_data.VARIABLE} names {folder}, which is not a folder.")
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(
+            str(Path(__file__).parent.parent / "packaging" / "compile_translations.py"), run_name="__main__"
+        )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,7 +74,7 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 @pytest.fixture
 def german() -> Iterator[None]:
     """The program in German."""
-    with speaking("de"):
+    with using_language("de"):
         yield
 
 

@@ -105,8 +105,8 @@ def run_(
     as_json: Json = False,
 ) -> None:
     """Measure every cell of the grid that is not finished in --out, and show what they say."""
-    from semblance.core.workflows.experiments.experiment_options import Options, spec_of
-    from semblance.core.workflows.experiments.experimenting import read_spec, run_experiment
+    from semblance.core.workflows.research.experiment_options import Options, spec_of
+    from semblance.core.workflows.research.experiments import read_spec, run_experiment
 
     options = Options(
         tuple(table or ()),
@@ -154,7 +154,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on where the experiment was interrupted; finished cells are not measured again."""
-    from semblance.core.workflows.experiments.experimenting import resume_experiment
+    from semblance.core.workflows.research.experiments import resume_experiment
 
     with LiveReporter() as reporter:
         document = resume_experiment(
@@ -166,7 +166,7 @@ def resume(
 @experiment.command()
 def show(folder: Folder, as_json: Json = False) -> None:
     """What the finished cells say, also while others are being measured."""
-    from semblance.core.workflows.experiments.experimenting import show_experiment as read
+    from semblance.core.workflows.research.experiments import show_experiment as read
 
     print_document(read(folder), as_json, show_experiment)
 
@@ -179,7 +179,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
-    from semblance.core.workflows.experiments.experimenting import export_experiment
+    from semblance.core.workflows.research.experiments import export_experiment
 
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)

@@ -165,7 +165,7 @@ def features(
     """Extract a feature set; run again to go on where it stopped."""
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
@@ -203,7 +203,7 @@ def train(
         return
     from semblance.core.metrics.registry import learner_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -226,10 +226,10 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.papers.bdm_between import BDMBetween
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
 
     if learner != BDMBetween.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
@@ -242,7 +242,7 @@ def _train_slider(
 
 
 @cli.command()
-def search(
+def nearest_cases(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
     case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
@@ -265,8 +265,8 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.searches.explaining import with_reasons
-    from semblance.core.workflows.searches.searching import search as ask
+    from semblance.core.workflows.searches.explain_distance import result_with_reasons
+    from semblance.core.workflows.searches.search_result import nearest_cases as ask
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
@@ -274,7 +274,9 @@ def search(
         result = ask(
             library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
         )
-        shown = with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        shown = (
+            result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        )
     print_document(shown, as_json, show_cases)
 
 
@@ -311,8 +313,8 @@ def evaluate(
 
     Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
     """
-    from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate_tables
-    from semblance.core.workflows.evaluation.evaluating import evaluate as score
+    from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate_tables
+    from semblance.core.workflows.evaluation.evaluate_learners import evaluate as score
 
     request = EvaluateRequest(
         tuple(part.strip() for part in learner.split(",") if part.strip()),

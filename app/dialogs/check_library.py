@@ -17,7 +17,7 @@ from semblance.app.theme import theme
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.words import Words
-from semblance.core.language import named, shown, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.reports.cells import csv_text
 from semblance.core.workflows.upkeep.findings import CheckResult, Finding
 
@@ -68,8 +68,8 @@ class CheckDialog(Dialog):
             if result.moved_to
             else ""
         )
-        self._told.setText(f"{told} {tr('Checked: {what}.', what=shown(result.counted))}{aside}")
-        self._works.setText(tr("Can be used: {what}", what=" ".join(map(shown, result.works))))
+        self._told.setText(f"{told} {tr('Checked: {what}.', what=translate(result.counted))}{aside}")
+        self._works.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
         top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
         self.table.fill([_cells(finding) for finding in result.findings], top_left)
         self.table.resizeRowsToContents()
@@ -101,7 +101,7 @@ class CheckDialog(Dialog):
 
 def _cells(finding: Finding) -> tuple[str, str, str]:
     return (
-        named(finding.part),
-        shown(finding.says),
-        tr("Done: {what}", what=finding.repaired) if finding.repaired else shown(finding.remedy),
+        tr_name(finding.part),
+        translate(finding.says),
+        tr("Done: {what}", what=finding.repaired) if finding.repaired else translate(finding.remedy),
     )

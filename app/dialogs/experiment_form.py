@@ -30,12 +30,12 @@ from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
 from semblance.core.evaluation.protocols.registry import protocols
-from semblance.core.experiments.spec import EACH, NESTED, ExperimentSpec
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.metrics.registry import grouped_learners
 from semblance.core.parameters import Parameter
-from semblance.core.workflows.experiments.experiment_options import Options, spec_of
+from semblance.core.research.spec import EACH, NESTED, ExperimentSpec
 from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.research.experiment_options import Options, spec_of
 
 #: Ticked at first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"
@@ -190,11 +190,13 @@ class ExperimentForm(QWidget):
         for group in grouped_learners():
             for learner in group:
                 self.learners.add(
-                    learner.name, named(learner.title), f"{named(learner.summary)}\n{learner.paper}".strip()
+                    learner.name,
+                    tr_name(learner.title),
+                    f"{tr_name(learner.summary)}\n{learner.paper}".strip(),
                 )
         self.learners.tick(LEARNERS)
         for protocol in sorted(protocols(), key=lambda one: one.name != PROTOCOL):
-            self.protocols.add(protocol.name, named(protocol.title), named(protocol.summary))
+            self.protocols.add(protocol.name, tr_name(protocol.title), tr_name(protocol.summary))
         self.protocols.tick([PROTOCOL])
 
     def _lay_out(self) -> None:

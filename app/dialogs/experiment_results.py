@@ -27,14 +27,14 @@ from semblance.app.timers import one_shot
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.words import Words
-from semblance.core.experiments.naming import (
+from semblance.core.language import tr, tr_name
+from semblance.core.research.titles import (
     cases_title,
     learner_title,
     protocol_title,
     ranks_shown,
     score_title,
 )
-from semblance.core.language import named, tr
 
 
 class ExperimentResults(QWidget):
@@ -161,15 +161,15 @@ class ExperimentResults(QWidget):
             self._begin_with_images()
         self._drawn = ()
         self._show_protocol()
-        notes = [named(note) for note in document["notes"]]
+        notes = [tr_name(note) for note in document["notes"]]
         for cases in document["cases"]:
             notes += [
-                f"{cases_title(cases['name'])}: {named(text)}"
+                f"{cases_title(cases['name'])}: {tr_name(text)}"
                 for text in (*cases["notes"], cases["problem"])
                 if text
             ]
         notes += [
-            f"{cases_title(r['cases'])}, {learner_title(r['learner'])}: {named(r['failed'])}"
+            f"{cases_title(r['cases'])}, {learner_title(r['learner'])}: {tr_name(r['failed'])}"
             for r in document["results"]
             if r["failed"]
         ]

@@ -20,8 +20,8 @@ from semblance.app.theme import news, plain_tip, theme
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
 from semblance.app.widgets.reading import for_reading
 from semblance.core.evaluation.friedman import smaller_is_better
-from semblance.core.experiments.naming import cases_title, learner_title, score_title
-from semblance.core.language import figure, in_marks, tr
+from semblance.core.language import format_number, localise_number, tr
+from semblance.core.research.titles import cases_title, learner_title, score_title
 
 Document = Mapping[str, Any]
 
@@ -152,7 +152,7 @@ def interval_text(score: Mapping[str, Any] | None) -> str:
         return "–"
     low, high = score["ci95"] or (None, None)
     spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return in_marks(f"{score['mean']:.3f}{spread}")
+    return localise_number(f"{score['mean']:.3f}{spread}")
 
 
 def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
@@ -249,7 +249,7 @@ def _signed(text: str) -> str:
 
 
 def _chance(p: float | None) -> str:
-    return "–" if p is None else in_marks("<0.001" if p < 0.001 else f"{p:.3f}")
+    return "–" if p is None else localise_number("<0.001" if p < 0.001 else f"{p:.3f}")
 
 
 def show_worst(queries: ResultTable, findings: ResultTable, document: Document, place: int) -> None:
@@ -262,7 +262,10 @@ def show_worst(queries: ResultTable, findings: ResultTable, document: Document, 
     told = document["worst_findings"][place]["findings"] if there else ()
     findings.set_lines(
         [tr("finding"), tr("mean"), tr("cases")],
-        [[one["finding"], figure(one["mean"], ".3f"), figure(one["cases"], ",")] for one in told],
+        [
+            [one["finding"], format_number(one["mean"], ".3f"), format_number(one["cases"], ",")]
+            for one in told
+        ],
     )
 
 
@@ -274,7 +277,7 @@ def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score
             [
                 one["case_id"] or tr("case {number}", number=one["place"] + 1),
                 one["finding"],
-                figure(one["mean"], ".3f"),
+                format_number(one["mean"], ".3f"),
                 f"{one['asked']}",
             ]
             for one in queries

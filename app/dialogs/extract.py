@@ -17,7 +17,7 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.words import Words
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import named, shown, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value
 from semblance.core.workflows.library.opening import LibrarySnapshot
 
@@ -33,7 +33,7 @@ class ExtractDialog(Dialog):
         self._library = library
         self._choice = QComboBox()
         for extractor in self._extractors:
-            self._choice.addItem(named(extractor.title), extractor.name)
+            self._choice.addItem(tr_name(extractor.title), extractor.name)
         self._told = Words(role="second")
         self._others = Words(_others(library), "small")
         self._others.setVisible(bool(self._others.text()))
@@ -74,7 +74,7 @@ class ExtractDialog(Dialog):
             self.go.setEnabled(False)
             return
         extractor = self._extractors[place]
-        self._told.setText(named(extractor.summary))
+        self._told.setText(tr_name(extractor.summary))
         self._name.setText(extractor.name)
         if self._parameters is not None:
             self._slot.removeWidget(self._parameters)
@@ -123,6 +123,6 @@ def _others(library: LibrarySnapshot) -> str:
     reasons: dict[str, list[str]] = {}
     for fit in library.extractors:
         if not fit.fits:
-            reasons.setdefault(shown(fit.reason), []).append(named(extractor_class(fit.name).title))
+            reasons.setdefault(translate(fit.reason), []).append(tr_name(extractor_class(fit.name).title))
     told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
     return tr("Not offered: {told}.", told=told) if told and len(library.columns) else ""

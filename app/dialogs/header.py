@@ -29,10 +29,10 @@ from semblance.app.widgets.reading import for_reading
 from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.search_field import SearchField
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import headers
-from semblance.core.workflows.imaging.headers import HeaderTable
+from semblance.core.workflows.imaging import read_header
+from semblance.core.workflows.imaging.read_header import HeaderTable
 
 _ROW = 24
 
@@ -121,7 +121,7 @@ class HeaderDialog(Dialog):
         try:
             job = self._context.jobs.run(
                 tr("Reading the header"),
-                headers.read_header,
+                read_header.read_header,
                 library,
                 what,
                 place,

@@ -108,6 +108,7 @@ class HelpDialog(Dialog):
         if self.shown and self.shown != name:
             self._past.append(self.shown)
             self._ahead.clear()
+        name = help_pages.PAGE_OF_PANEL.get(name, name)
         self._show(name if help_pages.has(name) else help_pages.FALLBACK)
 
     def go_back(self) -> None:

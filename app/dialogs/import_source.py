@@ -21,7 +21,7 @@ from semblance.app.theme import set_look, theme
 from semblance.app.widgets.boxes import hbox
 from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.words import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.records import SUFFIX
@@ -104,7 +104,7 @@ class ImportDialog(Dialog):
 
     def _tell(self) -> None:
         place = self._kinds.currentIndex()
-        self._told.setText(shown(self._found[place][2].explanation) if place >= 0 else "")
+        self._told.setText(translate(self._found[place][2].explanation) if place >= 0 else "")
         headers = place >= 0 and get_importer(self.kind()).reads_headers
         for row in (self._identified, self._codes):
             self._form.setRowVisible(row, headers)

@@ -27,7 +27,7 @@ from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.words import Words
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import CardDocument, Section, Table, compare_cards
 from semblance.core.reports.card_writing import card_markdown, comparison_markdown
@@ -154,7 +154,7 @@ def _section_widget(section: Section) -> QWidget:
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
         grid.addWidget(Words(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(Words(_breakable(shown(fact.value)), selectable=True), row, 1)
+        grid.addWidget(Words(_breakable(translate(fact.value)), selectable=True), row, 1)
     column.addLayout(grid)
     if section.table is not None:
         column.addWidget(_table_widget(section.table))

@@ -18,7 +18,7 @@ from semblance.app.dialogs.parts import closing_row, column_of, give_size
 from semblance.app.theme import set_look
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.reading_order import Dialog
-from semblance.core.language import named, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.reports.cells import csv_text
 from semblance.core.workflows.library.opening import LibrarySnapshot
 
@@ -65,7 +65,7 @@ class NotReadDialog(Dialog):
         self._told.setText(
             tr_n("{n} file", "{n} files", len(lines)) if lines else tr("Every file could be read.")
         )
-        self.table.fill([(where, state, named(reason)) for where, state, reason in lines])
+        self.table.fill([(where, state, tr_name(reason)) for where, state, reason in lines])
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(

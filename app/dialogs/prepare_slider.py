@@ -16,7 +16,7 @@ from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.opening import LibrarySnapshot
 from semblance.core.workflows.metrics.slider_steps import PLACES, gather
-from semblance.core.workflows.metrics.training import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.train_metric import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")
 

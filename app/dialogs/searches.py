@@ -31,7 +31,7 @@ from semblance.app.widgets.lettering import lettering
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.reading_order import Dialog
 from semblance.core.language import tr, tr_n
-from semblance.core.workflows.searches.keeping import SavedSearch
+from semblance.core.workflows.searches.saved_searches import SavedSearch
 
 _SIDE = 56
 
@@ -211,7 +211,7 @@ class SearchesDialog(Dialog):
     def _bring_back(self, token: str) -> None:
         self._deleted = [(name, other) for name, other in self._deleted if other != token]
         self._tell_deleted()
-        self._then(keeping.undelete(self._context, token))
+        self._then(keeping.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
         before = self._chosen()

@@ -6,8 +6,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from semblance.app.theme import plain_tip, theme
-from semblance.core.imaging.dicom.listing import HeaderLine
-from semblance.core.language import shown, tr
+from semblance.core.imaging.dicom.header_lines import HeaderLine
+from semblance.core.language import tr, translate
 
 COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))
 HIDDEN = tr("hidden")
@@ -76,8 +76,8 @@ class HeaderRows(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         line = self.found[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            name = _INDENT * line.depth + shown(line.name)
-            text = (line.tag, name, line.vr, shown(self.value(line)))[index.column()]
+            name = _INDENT * line.depth + translate(line.name)
+            text = (line.tag, name, line.vr, translate(self.value(line)))[index.column()]
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()

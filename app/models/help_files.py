@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from semblance import resources
-from semblance.core.language import ENGLISH, chosen, tr
+from semblance.core.language import ENGLISH, current_language, tr
 
 #: What the translations of a language were made from: page -> digest.
 MADE_FROM = "of.json"
@@ -29,12 +29,12 @@ def translated(page: str, language: str) -> str:
 
 def text_of(page: str) -> str:
     """What is shown of the file of ``page``."""
-    if chosen() == ENGLISH:
+    if current_language() == ENGLISH:
         return english(page)
-    text, original = translated(page, chosen()), english(page)
+    text, original = translated(page, current_language()), english(page)
     if not text:
         return _said_below_title(original, tr("This page is not translated yet.")) if original else ""
-    if is_older(page, chosen()):
+    if is_older(page, current_language()):
         return _said_below_title(text, tr("The English page was changed since this was translated."))
     return text
 

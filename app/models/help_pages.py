@@ -14,23 +14,39 @@ from functools import lru_cache
 
 from semblance import resources
 from semblance.app.models import help_files
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
 
-FIRST = "start"
-#: Where there is no such page, the list of words is shown.
-FALLBACK = "words"
+#: Shown where there is no such page.
+FALLBACK = "glossary"
+#: Panels whose help page has another name than the panel.
+PAGE_OF_PANEL = {
+    "ranking": "similar_cases",
+    "why": "explanation",
+    "large": "full_size",
+    "two_metrics": "compare_metrics",
+    "concepts": "examples_and_concepts",
+}
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Begin"), ("start", "tutorial", "keyboard", "words")),
-    (tr("Bring in and look"), ("sources", "privacy", "library", "query", "large", "compare")),
+    (tr("Begin"), ("getting_started", "tutorial", "keyboard", "glossary")),
+    (tr("Bring in and look"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
     (
         tr("Ask and refine"),
-        ("ranking", "trust", "why", "refine", "ask_next", "examples", "two_metrics", "searches"),
+        (
+            "similar_cases",
+            "reliability",
+            "explanation",
+            "refine",
+            "ask_next",
+            "examples_and_concepts",
+            "compare_metrics",
+            "searches",
+        ),
     ),
     (tr("Train and prove"), ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
-    (tr("Hand over and keep"), ("reports", "upkeep")),
-    (tr("In depth"), ("mass", "colon_and_lung", "visual_words", "own_encoder")),
+    (tr("Hand over and keep"), ("reports", "maintenance")),
+    (tr("In depth"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
@@ -148,7 +164,11 @@ def _learners() -> Iterator[tuple[str, str, str]]:
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _extractors() -> Iterator[tuple[str, str, str]]:
@@ -156,7 +176,11 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
 
     for one in extractors():
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _kinds() -> Iterator[tuple[str, str, str]]:
@@ -165,7 +189,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for one in importers():
         headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
-        yield one.kind, named(one.title), _head(named(one.title), named(one.summary), facts, ())
+        yield one.kind, tr_name(one.title), _head(tr_name(one.title), tr_name(one.summary), facts, ())
 
 
 def _protocols() -> Iterator[tuple[str, str, str]]:
@@ -178,7 +202,11 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
             (tr("Repeats"), str(one.repeats)),
             (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
         ]
-        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
 
 
 def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]) -> str:
@@ -188,7 +216,7 @@ def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters
         heads = (tr("parameter"), tr("default"), tr("meaning"))
         lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
         lines += [
-            f"| {_cell(named(p.title))} (`{p.name}`) | {_value(p)} | {_cell(named(p.meaning))} |"
+            f"| {_cell(tr_name(p.title))} (`{p.name}`) | {_value(p)} | {_cell(tr_name(p.meaning))} |"
             for p in parameters
         ]
     return "\n".join([*lines, ""])

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from semblance.core.language import known, named, say, tr
+from semblance.core.language import as_lazy, tr, tr_lazy, tr_name
 
 
 def measured_words(measured_on: str) -> str:
     """``measured_on`` as the scores of a metric have it, in the user's language."""
-    return named(measured_on)
+    return tr_name(measured_on)
 
 
 def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
     """How many cases of what kind, and whether the metric has changed since: English where it is written into
     numbers, the user's language where it is drawn."""
-    told = say("{n:,} {measured}", n=n, measured=known(measured_on))
-    return say("{measured}, stale", measured=told) if stale else told
+    told = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
+    return tr_lazy("{measured}, stale", measured=told) if stale else told
 
 
 def split_words(card: Mapping[str, Any]) -> str:

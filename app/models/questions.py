@@ -14,7 +14,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.searches.questioning import AskedNext
+from semblance.core.workflows.searches.next_question import CaseQuestion
 
 #: Library, metric, groups left out, query and ledger that questions are about; others begin anew.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]
@@ -43,11 +43,11 @@ class Questions(QObject):
         self._context, self._state, self._moves_on = context, context.state, moves_on
         self._key: _Key = (None, "", (), None, "")
         self._job: Job | None = None
-        self._answered: list[tuple[AskedNext, bool]] = []
+        self._answered: list[tuple[CaseQuestion, bool]] = []
         self._passed: list[str] = []
         self._ended = False
-        self.question: AskedNext | None = None
-        self.next: AskedNext | None = None
+        self.question: CaseQuestion | None = None
+        self.next: CaseQuestion | None = None
         self.problem: Nothing | None = None
 
     @property
@@ -167,7 +167,7 @@ class Questions(QObject):
             # Answered while it was on its way: now the one after it.
             self._fetch()
 
-    def _take(self, found: AskedNext | None) -> None:
+    def _take(self, found: CaseQuestion | None) -> None:
         if found is None:
             self._ended = True
             if self.question is None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
-from semblance.core.experiments.spec import ExperimentSpec
 from semblance.core.language import tr
-from semblance.core.workflows.experiments import experimenting
+from semblance.core.research.spec import ExperimentSpec
+from semblance.core.workflows.research import experiments
 
 Document = Mapping[str, Any]
 Then = Callable[[Document], object]
@@ -20,13 +20,13 @@ def run(
     context: Context, spec: ExperimentSpec, folder: Path, workers: int, scheduler: str, then: Then
 ) -> Job:
     """Measure what is not finished in ``folder``; ``then`` hears tables as they grow, and all at the end."""
-    function = experimenting.run_experiment
+    function = experiments.run_experiment
     return _measure(context, folder, then, function, spec, folder, workers=workers, scheduler=scheduler)
 
 
 def resume(context: Context, folder: Path, workers: int, scheduler: str, then: Then) -> Job:
     """Go on with the experiment in ``folder``."""
-    function = experimenting.resume_experiment
+    function = experiments.resume_experiment
     return _measure(context, folder, then, function, folder, workers=workers, scheduler=scheduler)
 
 
@@ -54,7 +54,7 @@ def show(context: Context, folder: Path, then: Then) -> Job:
     """What the finished cells in ``folder`` say."""
     job = context.jobs.run(
         tr("Opening {name}", name=folder.name),
-        experimenting.show_experiment,
+        experiments.show_experiment,
         folder,
         lane=Lane.LOOK,
         channel="experiment shown",
@@ -67,7 +67,7 @@ def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job
     """Write tables, plots and the script, and say where."""
     job = context.jobs.run(
         tr("Exporting {name}", name=folder.name),
-        experimenting.export_experiment,
+        experiments.export_experiment,
         folder,
         to,
         identified=identified,
@@ -89,7 +89,7 @@ def draw(context: Context, test: Document, then: Callable[[bytes], object], **lo
     """A PNG of the average ranks of ``test`` goes to ``then``."""
     job = context.jobs.run(
         tr("Drawing ranks"),
-        experimenting.draw_ranks,
+        experiments.draw_ranks,
         test,
         lane=Lane.DRAW,
         channel="experiment ranks",

@@ -10,21 +10,21 @@ from semblance.app.operations import searching
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import agreeing, explaining
-from semblance.core.workflows.searches.agreeing import Agreement
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.explaining import Why
+from semblance.core.workflows.searches import compare_images, explain_distance
+from semblance.core.workflows.searches.compare_images import ImageComparison
+from semblance.core.workflows.searches.explain_distance import Explanation
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 
-#: Channels of what the Why panel asks.
+#: Channels of what the Explanation panel asks.
 WHY, IMAGES = "why", "why images"
 
 
 def explain(
     context: Context,
-    asked: Asked,
+    asked: RankedSearch,
     case: str,
     distance: float,
-    told: Callable[[Why], object],
+    told: Callable[[Explanation], object],
     failed: Callable[[SemblanceError], object],
 ) -> None:
     """``told`` why ``case`` is at ``distance`` in a ranking; an explanation still under way is dropped."""
@@ -33,7 +33,7 @@ def explain(
     context.jobs.drop(searching.READY)
     job = context.jobs.run(
         tr("Explaining"),
-        explaining.why,
+        explain_distance.explain_distance,
         context.state.path,
         asked.search,
         case,
@@ -48,9 +48,9 @@ def explain(
 
 def agree(
     context: Context,
-    asked: Asked,
+    asked: RankedSearch,
     case: str,
-    told: Callable[[Agreement], object],
+    told: Callable[[ImageComparison], object],
     failed: Callable[[SemblanceError], object],
 ) -> None:
     """The images of the query and of a ranked case, with the places where they agree."""
@@ -58,7 +58,7 @@ def agree(
         return
     job = context.jobs.run(
         tr("Comparing places"),
-        agreeing.agreement,
+        compare_images.compare_images,
         context.state.path,
         asked.search,
         case,
@@ -76,7 +76,7 @@ def make_ready(context: Context, search: Search) -> None:
         return
     context.jobs.run(
         "",
-        explaining.ready,
+        explain_distance.preload_feature_groups,
         context.state.path,
         search,
         lane=Lane.ASK,

@@ -8,10 +8,10 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job
 from semblance.app.operations import library, searching
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import named, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.parameters import Value
-from semblance.core.workflows.features import extracting
-from semblance.core.workflows.features.extracting import ExtractResult
+from semblance.core.workflows.features import extract_features
+from semblance.core.workflows.features.extract_features import ExtractResult
 
 
 def extract(
@@ -27,7 +27,7 @@ def extract(
         return None
     job = context.jobs.run(
         tr("Extracting {name}", name=extractor),
-        extracting.extract_features,
+        extract_features.extract_features,
         path,
         extractor,
         settings=settings,
@@ -68,7 +68,7 @@ def extract(
 
         library.renew(context, renewed)
 
-    context.state.set_extracting(named(extractor_class(extractor).title))
+    context.state.set_extracting(tr_name(extractor_class(extractor).title))
     # A second extraction ends the one before at once, and then is the one that is told.
     job.ended.connect(lambda: context.state.set_extracting(""))
     context.follow(job, show)

@@ -11,11 +11,11 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.operations import searching
 from semblance.app.timers import one_shot
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
-from semblance.core.workflows.searches import keeping
-from semblance.core.workflows.searches.keeping import Reopened, SavedSearch
+from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
 #: Changes that follow each other faster are kept together.
 PAUSE_MS = 150
@@ -63,7 +63,7 @@ class SearchKeeper(QObject):
         # In the process that asks: what it has in memory stays good when it writes itself.
         self._context.jobs.run(
             tr("Keeping the search"),
-            keeping.keep,
+            saved_searches.save_current,
             library.path,
             memory,
             lane=Lane.ASK,
@@ -97,7 +97,7 @@ def save(context: Context, name: str) -> Job | None:
     if state.path is None or state.query is None:
         return None
     path = state.path
-    job = _run(context, keeping.save, name, state.memory())
+    job = _run(context, saved_searches.save, name, state.memory())
 
     def done(given: str) -> None:
         if state.path == path:
@@ -114,7 +114,7 @@ def branch(context: Context, name: str) -> Job | None:
     if state.path is None or state.query is None:
         return None
     path, before = state.path, state.search_name
-    job = _run(context, keeping.branch, name, state.memory())
+    job = _run(context, saved_searches.branch, name, state.memory())
 
     def done(search: Search) -> None:
         if state.path != path:
@@ -138,9 +138,9 @@ def reopen(context: Context, name: str) -> Job | None:
     path = context.state.path
     if path is None:
         return None
-    job = _run(context, keeping.reopen, name, channel="ask")
+    job = _run(context, saved_searches.reopen, name, channel="ask")
 
-    def show(found: Reopened) -> None:
+    def show(found: ReopenedSearch) -> None:
         if context.state.path == path:
             show_reopened(context, found)
 
@@ -148,7 +148,7 @@ def reopen(context: Context, name: str) -> Job | None:
     return job
 
 
-def show_last(context: Context, found: Reopened) -> None:
+def show_last(context: Context, found: ReopenedSearch) -> None:
     """Put what was seen last into the window and ask it."""
     _take_over(context, found)
     if found.asked is not None:
@@ -156,25 +156,25 @@ def show_last(context: Context, found: Reopened) -> None:
     context.state.restore_view(found.view)
     if found.asked is None:
         searching.rank(context)
-    if found.told:
+    if found.notes:
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name)
             if found.name
             else tr("The last search was opened as far as it can be shown."),
-            " ".join(map(shown, found.told)),
+            " ".join(map(translate, found.notes)),
         )
 
 
-def show_reopened(context: Context, found: Reopened) -> None:
+def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Put a reopened search into the window."""
     _take_over(context, found)
     context.state.set_asked(found.asked)
     context.state.restore_view(found.view)
-    if found.told:
-        again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
+    if found.notes:
+        again = "" if found.is_current else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name),
-            " ".join((*map(shown, found.told), again)),
+            " ".join((*map(translate, found.notes), again)),
         )
 
 
@@ -182,7 +182,7 @@ def listed(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job |
     """The kept searches go to ``then``."""
     if context.state.path is None:
         return None
-    job = _run(context, keeping.saved_searches)
+    job = _run(context, saved_searches.saved_searches)
     job.done.connect(then)
     return job
 
@@ -191,7 +191,7 @@ def deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]
     """Name, time and token of the deleted searches that can come back go to ``then``."""
     if context.state.path is None:
         return None
-    job = _run(context, keeping.deleted_searches)
+    job = _run(context, saved_searches.deleted_searches)
     job.done.connect(then)
     return job
 
@@ -200,7 +200,7 @@ def rename(context: Context, old: str, new: str) -> Job | None:
     """Call a kept search otherwise."""
     if context.state.path is None:
         return None
-    job = _run(context, keeping.rename, old, new)
+    job = _run(context, saved_searches.rename, old, new)
 
     def done(given: str) -> None:
         if context.state.search_name == old:
@@ -211,24 +211,24 @@ def rename(context: Context, old: str, new: str) -> Job | None:
 
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:
-    """Delete a kept search; ``then`` gets what :func:`undelete` takes."""
+    """Delete a kept search; ``then`` gets what :func:`restore` takes."""
     if context.state.path is None:
         return None
     if context.state.search_name == name:
         context.state.set_search_name("")
-    job = _run(context, keeping.delete, name)
+    job = _run(context, saved_searches.delete, name)
     job.done.connect(then)
     return job
 
 
-def undelete(context: Context, token: str) -> Job | None:
+def restore(context: Context, token: str) -> Job | None:
     """Bring a deleted search back."""
-    return None if context.state.path is None else _run(context, keeping.undelete, token)
+    return None if context.state.path is None else _run(context, saved_searches.restore, token)
 
 
-def _take_over(context: Context, found: Reopened) -> None:
+def _take_over(context: Context, found: ReopenedSearch) -> None:
     context.state.restore_search(found.search)
-    if found.whole:
+    if found.is_complete:
         context.state.set_search_name(found.name)
     elif found.name:
         # What the search was is kept: it is gone on from a copy.
@@ -237,7 +237,7 @@ def _take_over(context: Context, found: Reopened) -> None:
 
 def _part(context: Context, ledger: str) -> None:
     """Go on with a copy of the present judgements."""
-    _run(context, keeping.part_with, context.state.ledger, ledger)
+    _run(context, saved_searches.split_ledger, context.state.ledger, ledger)
     context.state.change_search(ledger=ledger)
 
 

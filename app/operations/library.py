@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Jobs, Lane
 from semblance.app.operations import keeping, searching
-from semblance.core.language import shown, tr, tr_n
+from semblance.core.language import tr, tr_n, translate
 from semblance.core.workflows.library import importing, opening, relinking
 from semblance.core.workflows.library.importing import ImportResult
 from semblance.core.workflows.library.opening import LibrarySnapshot
-from semblance.core.workflows.searches import keeping as kept
+from semblance.core.workflows.searches import saved_searches as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -131,12 +131,12 @@ def import_source(
                     said=said,
                 ),
                 " ".join(
-                    (tr("File > Files not read… lists each with its reason."), *map(shown, result.notes))
+                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
                 ),
             )
         else:
             context.messages.info(
-                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(shown, result.notes))
+                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(translate, result.notes))
             )
         if context.state.path == library:
             renew(context)
@@ -199,9 +199,9 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
 
-    def show(found: kept.Reopened | None) -> None:
+    def show(found: kept.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
             keeping.show_last(context, found)
 

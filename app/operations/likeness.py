@@ -12,8 +12,8 @@ from semblance.app.operations import library, searching
 from semblance.core.language import tr
 from semblance.core.workflows.metrics import slider
 from semblance.core.workflows.metrics.slider_steps import BEGIN, Slider, SliderStep
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches import asking
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches import rank_cases
 
 
 def move(context: Context, step: SliderStep) -> None:
@@ -61,7 +61,7 @@ def warm(context: Context, found: Slider) -> None:
     for step in found.steps:
         context.jobs.run(
             tr("Preparing the slider"),
-            asking.ask,
+            rank_cases.rank_cases,
             path,
             replace(search, metric=step.metric),
             k=1,

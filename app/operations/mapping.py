@@ -5,7 +5,7 @@ from __future__ import annotations
 from semblance.app.context import Context
 from semblance.app.jobs import Job
 from semblance.core.language import tr
-from semblance.core.workflows.evaluation import mapping
+from semblance.core.workflows.evaluation import map_library
 
 
 def make_map(context: Context) -> Job | None:
@@ -15,7 +15,7 @@ def make_map(context: Context) -> Job | None:
         return None
     return context.jobs.run(
         tr("Mapping {library} under {metric}", library=state.path.stem, metric=state.metric.name),
-        mapping.map_library,
+        map_library.map_library,
         state.path,
         state.metric.name,
         channel="map",

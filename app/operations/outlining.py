@@ -7,10 +7,10 @@ from pathlib import Path
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.viewer.image_view import ImageView
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging import view_images
 
 
 def outline_mass(
@@ -26,7 +26,7 @@ def outline_mass(
     shown = view.image
     job = context.jobs.run(
         tr("Outlining"),
-        looking.outline_mass,
+        view_images.outline_mass,
         library,
         what,
         place,

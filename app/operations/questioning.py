@@ -10,14 +10,14 @@ from semblance.app.operations import refining as judging
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer, judgements_of
-from semblance.core.workflows.searches import questioning, refining
-from semblance.core.workflows.searches.questioning import AskedNext
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.searches import next_question, refine_metric
+from semblance.core.workflows.searches.next_question import CaseQuestion
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 
 def ask(
     context: Context,
-    then: Callable[[AskedNext | None], None],
+    then: Callable[[CaseQuestion | None], None],
     failed: Callable[[SemblanceError], None],
     *,
     passed: Sequence[str] = (),
@@ -29,7 +29,7 @@ def ask(
     state = context.state
     if state.path is None or state.search is None:
         return None
-    function = questioning.ask_on if moves_on else questioning.ask_next
+    function = next_question.next_question_anywhere if moves_on else next_question.next_question
     job = context.jobs.run(
         tr("Ask me next"),
         function,
@@ -46,7 +46,7 @@ def ask(
     return job
 
 
-def answer(context: Context, asked: AskedNext, given: Answer) -> Job | None:
+def answer(context: Context, asked: CaseQuestion, given: Answer) -> Job | None:
     """Keep the two judgements that an answer is, and follow them."""
     return judging.judge(context, judgements_of(given, asked.query, asked.first, asked.second))
 
@@ -58,7 +58,7 @@ def ask_curve(context: Context, then: Callable[[HeldOutScore | None], None]) -> 
         return None
     job = context.jobs.run(
         "",
-        refining.held_out_score,
+        refine_metric.held_out_score,
         state.path,
         state.search,
         lane=Lane.ASK,

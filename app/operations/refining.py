@@ -16,10 +16,10 @@ from semblance.core.library.records import account
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics import training
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 #: Where the user's name is kept; empty while the one of the system is used.
 AUTHOR = "author"
@@ -35,22 +35,22 @@ def author(context: Context) -> str:
 
 def judge(context: Context, judgements: Sequence[Judgement], instead: Sequence[int] = ()) -> Job | None:
     """Keep these clicks, made together, and follow them; ``instead``: earlier ones they take the place of."""
-    return _change(context, refining.judge, judgements, instead=instead, author=author(context))
+    return _change(context, refine_metric.judge, judgements, instead=instead, author=author(context))
 
 
 def undo(context: Context, ids: Sequence[int] = ()) -> Job | None:
     """Take judgements back; without ``ids`` the newest."""
-    return _change(context, refining.undo, ids)
+    return _change(context, refine_metric.undo, ids)
 
 
 def redo(context: Context, ids: Sequence[int] = ()) -> Job | None:
     """Put judgements in force again; without ``ids`` those taken back last."""
-    return _change(context, refining.redo, ids)
+    return _change(context, refine_metric.redo, ids)
 
 
 def reset(context: Context) -> Job | None:
     """Take every judgement of the search back."""
-    return _change(context, refining.reset)
+    return _change(context, refine_metric.reset)
 
 
 def set_strength(context: Context, strength: float) -> None:
@@ -61,7 +61,7 @@ def set_strength(context: Context, strength: float) -> None:
         searching.rank(context)
 
 
-def _change(context: Context, function: Callable[..., Asked], *args: Any, **more: Any) -> Job | None:
+def _change(context: Context, function: Callable[..., RankedSearch], *args: Any, **more: Any) -> Job | None:
     """A change of the ledger and the ranking after it. A click is never dropped for a later one."""
     state, search = context.state, context.state.search
     path = state.path
@@ -74,7 +74,7 @@ def _change(context: Context, function: Callable[..., Asked], *args: Any, **more
     )
     _clicks.add(job)
 
-    def show(asked: Asked) -> None:
+    def show(asked: RankedSearch) -> None:
         # Where something else is asked by now, its own ranking comes or is there already.
         if state.path == path and state.search == asked.search:
             state.set_asked(asked)
@@ -110,7 +110,7 @@ def check_metric(context: Context) -> None:
 
     # A metric that cannot even be opened has failed to rank, and that was told.
     context.jobs.run(
-        "", refining.refusal, path, metric, lane=Lane.ASK, channel="refusal", quiet=True
+        "", refine_metric.refusal, path, metric, lane=Lane.ASK, channel="refusal", quiet=True
     ).done.connect(told)
 
 
@@ -121,7 +121,7 @@ def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: 
         return None
     job = context.jobs.run(
         tr("Influence of each judgement"),
-        refining.influence,
+        refine_metric.influence,
         state.path,
         state.search,
         k=k,
@@ -137,7 +137,7 @@ def ask_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> 
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        "", refining.held_out_score, state.path, state.search, lane=Lane.ASK, channel=_SCORE, quiet=True
+        "", refine_metric.held_out_score, state.path, state.search, lane=Lane.ASK, channel=_SCORE, quiet=True
     )
     job.done.connect(then)
     return job
@@ -158,7 +158,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     authors = sorted({by if one == mine else one for one in said} - {""})
     job = context.jobs.run(
         tr("Saving {name}", name=name),
-        refining.save_refined,
+        refine_metric.save_refined,
         path,
         search,
         name,
@@ -184,7 +184,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
 
 def _score(context: Context, path: Path, name: str) -> None:
     job = context.jobs.run(
-        tr("Scoring {name}", name=name), training.score_metric, path, name, channel=f"score {name}"
+        tr("Scoring {name}", name=name), train_metric.score_metric, path, name, channel=f"score {name}"
     )
 
     def tell(error: SemblanceError) -> None:

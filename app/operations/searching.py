@@ -11,8 +11,8 @@ from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import asking, differing
-from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches import explain_distance, rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"
@@ -53,7 +53,7 @@ def rank(context: Context) -> None:
     context.jobs.drop(READY)
     job = context.jobs.run(
         tr("Searching"),
-        asking.ask,
+        rank_cases.rank_cases,
         state.path,
         state.search,
         k=SHOWN,
@@ -62,7 +62,7 @@ def rank(context: Context) -> None:
         quiet=True,
     )
 
-    def show(asked: Asked) -> None:
+    def show(asked: RankedSearch) -> None:
         state.set_asked(asked)
 
     def fail(error: SemblanceError) -> None:
@@ -96,7 +96,7 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
         return
     job = context.jobs.run(
         tr("Looking for differences"),
-        differing.differing,
+        explain_distance.most_different_groups,
         path,
         asked.search,
         list(cases),

@@ -11,11 +11,11 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.operations import library, searching
 from semblance.app.state import TrainingRun
-from semblance.core.language import named, tr
-from semblance.core.workflows.evaluation import hardest
-from semblance.core.workflows.evaluation.hardest import Hardest
-from semblance.core.workflows.metrics import training
-from semblance.core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
+from semblance.core.language import tr, tr_name
+from semblance.core.workflows.evaluation import hardest_queries
+from semblance.core.workflows.evaluation.hardest_queries import Hardest
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, TrainResult
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
@@ -25,13 +25,13 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
         return None
     state = context.state
     job = context.jobs.run(
-        tr("Training {name}", name=title), training.train_metric, path, request, can_stop=True
+        tr("Training {name}", name=title), train_metric.train_metric, path, request, can_stop=True
     )
     run = TrainingRun(request.name, request.learner, rounds)
     state.set_training(run)
 
     def show_run() -> None:
-        """Show this training, unless another one is shown that still goes on."""
+        """Show this train_metric, unless another one is shown that still goes on."""
         shown = state.training
         if state.path == path and (shown is None or shown.name == run.name or not shown.running):
             state.set_training(run)
@@ -51,7 +51,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     def show(result: TrainResult) -> None:
         if result.warning:
-            context.messages.warning(tr("{name} is trained.", name=result.metric), named(result.warning))
+            context.messages.warning(tr("{name} is trained.", name=result.metric), tr_name(result.warning))
         else:
             context.messages.info(tr("{name} is trained.", name=result.metric))
 
@@ -75,7 +75,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
     path, metric = state.path, state.metric.name
     job = context.jobs.run(
         tr("Looking for the hardest queries of {name}", name=metric),
-        hardest.hardest_queries,
+        hardest_queries.hardest_queries,
         path,
         metric,
         finding,
@@ -112,7 +112,7 @@ def score(context: Context) -> Job | None:
         return None
     job = context.jobs.run(
         tr("Scoring {name}", name=state.metric.name),
-        training.score_metric,
+        train_metric.score_metric,
         state.path,
         state.metric.name,
         channel="score",

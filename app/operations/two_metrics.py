@@ -6,7 +6,7 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.core.language import tr
 from semblance.core.searches.search import Search
-from semblance.core.workflows.evaluation import two_metrics
+from semblance.core.workflows.evaluation import compare_metrics
 
 
 def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:
@@ -16,7 +16,7 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
         return None
     return context.jobs.run(
         tr("Comparing two metrics"),
-        two_metrics.compare_metrics,
+        compare_metrics.compare_metrics,
         state.path,
         left,
         right,
@@ -38,7 +38,7 @@ def find_disagreements(
         return None
     return context.jobs.run(
         tr("Asking every case under {left} and {right}", left=names[0], right=names[1]),
-        two_metrics.disagreements,
+        compare_metrics.disagreements,
         state.path,
         left,
         right,

@@ -38,11 +38,11 @@ from semblance.app.widgets.rule import Rule
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 _SIDE = 296
 _RATE = "cine_rate"
@@ -173,9 +173,11 @@ class LargePanel(FullPage):
         index = self._state.columns.index_of_id(source.case) if source.case else -1
         try:
             if source.image is not None:
-                job = self._run(looking.view_file, source.image)
+                job = self._run(view_images.view_file, source.image)
             elif index >= 0 and self._state.path is not None:
-                job = self._run(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+                job = self._run(
+                    view_images.view_case, self._state.path, int(self._state.columns.case_row[index])
+                )
             else:
                 self._fail(
                     SemblanceError(

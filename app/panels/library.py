@@ -30,7 +30,7 @@ from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scrolled import Scrolled
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.language import figure, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.columns import NO_FINDING
 from semblance.core.searches.query import Query
 
@@ -260,12 +260,12 @@ class _Choices(QWidget):
             row.setContentsMargins(0, 0, 0, 0)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
-            box.setAccessibleName(f"{text}, {figure(count, ',')}")
+            box.setAccessibleName(f"{text}, {format_number(count, ',')}")
             box.setToolTip(plain_tip(text))
             if image is not None:
                 box.setIcon(image)
             box.toggled.connect(lambda _on: self.changed.emit())
-            number = QLabel(figure(count, ","))
+            number = QLabel(format_number(count, ","))
             set_look(number, role="second")
             row.addWidget(box, 1)
             row.addWidget(number)

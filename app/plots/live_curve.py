@@ -17,7 +17,7 @@ from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.language import tr
 from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
-from semblance.core.workflows.metrics.training import CurvePoint
+from semblance.core.workflows.metrics.train_metric import CurvePoint
 
 #: The curve is drawn at most this often, however fast points come.
 REDRAW_MS = 70

@@ -13,12 +13,12 @@ from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
-from semblance.core.imaging.planes import planes_of
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.workflows.imaging.looking import ViewedImage
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Attributes of a case worth a corner of the image, where the file itself says nothing.
 _NOTED = ("modality", "body_part", "view", "laterality")
@@ -78,7 +78,7 @@ class ImagePane(QWidget):
         self.histogram.setVisible(not image.is_colour)
         self._case_region = viewed.region
         stack = viewed.stack
-        self.view.edges = None if stack is None else planes_of(stack.directions)[0].edges
+        self.view.edges = None if stack is None else cut_planes(stack.directions)[0].edges
         if viewed.case is not None and not image.notes:
             told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
             self.view.set_notes(told[:2])

@@ -30,8 +30,8 @@ from semblance.app.viewer.view_keys import ZOOM_STEP, ViewKeys
 from semblance.app.viewer.view_painting import paint_focus, paint_view
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
+from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
-from semblance.core.imaging.planes import Edges
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 

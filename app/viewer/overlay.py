@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
 from semblance.app.theme import OUTCOME, SMALL, colour, font, theme
 from semblance.app.viewer.viewport import Viewport
-from semblance.core.language import in_marks
+from semblance.core.language import localise_number
 
 MARGIN = 8
 #: Sides below which an image has no room for words, or for its scale.
@@ -108,7 +108,7 @@ def draw_scale(
         painter.setPen(pen)
         painter.drawPath(path)
     metrics = QFontMetricsF(font(SMALL, 600))
-    label = in_marks(f"{length:g} mm")
+    label = localise_number(f"{length:g} mm")
     begin = x - 12 - metrics.horizontalAdvance(label)
     cased_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
 

@@ -14,12 +14,12 @@ from semblance.app.viewer.window_level import same_values
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.planes import Plane, Voxel, planes_of
+from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import planes
-from semblance.core.workflows.imaging.looking import StackFacts
-from semblance.core.workflows.imaging.planes import ViewedPlane
+from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging.view_images import StackFacts
+from semblance.core.workflows.imaging.view_planes import ViewedPlane
 
 _BESIDE = (1, 2)
 _NAMES = {
@@ -46,7 +46,7 @@ class PlaneViews(QStackedWidget):
         column = vbox(both, spacing=1)
         for axis, view in self.views.items():
             view.editable = False
-            view.setAccessibleName(tr("Plane across the slices"))
+            view.setAccessibleName(tr("CutPlane across the slices"))
             column.addWidget(view, 1)
             view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
@@ -59,7 +59,7 @@ class PlaneViews(QStackedWidget):
         self._used = False
         self._facts: StackFacts | None = None
         self._shape = (0, 0, 0)
-        self._planes: tuple[Plane, Plane, Plane] = planes_of(None)
+        self._planes: tuple[CutPlane, CutPlane, CutPlane] = cut_planes(None)
         self._shown: dict[int, int] = {}
         self._job: Job | None = None
         self._following = False
@@ -81,7 +81,7 @@ class PlaneViews(QStackedWidget):
         self._shown.clear()
         if self._facts is not None and image is not None:
             self._shape = (self._facts.slices, image.height, image.width)
-            self._planes = planes_of(self._facts.directions)
+            self._planes = cut_planes(self._facts.directions)
             self.voxel = (self._pane.slices.place, image.height // 2, image.width // 2)
         self.turn(self.on)
 
@@ -107,7 +107,7 @@ class PlaneViews(QStackedWidget):
             view.show_image(None)
         if self._used:
             self._used = False
-            self._jobs.run("", planes.forget_volume, lane=Lane.SLICE, quiet=True)
+            self._jobs.run("", view_planes.forget_volume, lane=Lane.SLICE, quiet=True)
 
     # The cross
 
@@ -150,7 +150,7 @@ class PlaneViews(QStackedWidget):
         try:
             job = self._jobs.run(
                 tr("Reading the volume"),
-                planes.view_planes,
+                view_planes.view_planes,
                 library,
                 what,
                 wanted,

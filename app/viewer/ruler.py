@@ -11,7 +11,7 @@ from semblance.app.theme import SMALL, font
 from semblance.app.viewer.outlines import stroke
 from semblance.app.viewer.overlay import cased_text
 from semblance.app.viewer.viewport import Viewport
-from semblance.core.language import in_marks
+from semblance.core.language import localise_number
 
 REACH = 8
 _TICK = 5.0
@@ -82,7 +82,7 @@ class Ruler:
         if self.spacing_mm is None:
             return f"{hypot(bx - ax, by - ay):.0f} px"
         high, wide = self.spacing_mm
-        return in_marks(f"{hypot((bx - ax) * wide, (by - ay) * high):.1f} mm")
+        return localise_number(f"{hypot((bx - ax) * wide, (by - ay) * high):.1f} mm")
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
         metrics = QFontMetricsF(font(SMALL, 600))

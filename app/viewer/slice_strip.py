@@ -16,11 +16,11 @@ from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, same_values
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import planes
-from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
+from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
 #: A window that is still being resized is waited for.
@@ -132,7 +132,7 @@ class SliceStrip(QWidget):
         try:
             job = self._jobs.run(
                 tr("Thumbnails of the slices"),
-                planes.slice_thumbnails,
+                view_planes.slice_thumbnails,
                 self._library,
                 self._what,
                 missing,

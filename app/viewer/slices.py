@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.app.jobs import Job, Jobs, Lane
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
 #: Slices asked for at once, and how often; few, so that a jump elsewhere does not wait for them.
 BATCH, IN_FLIGHT = 12, 2
@@ -121,7 +121,7 @@ class Slices(QObject):
             try:
                 job = self._jobs.run(
                     tr("Reading slices"),
-                    looking.view_slices,
+                    view_images.view_slices,
                     self._library,
                     self._what,
                     missing,

@@ -13,7 +13,7 @@ from semblance.app.viewer.outlines import paint_region
 from semblance.app.viewer.overlay import draw_edges, draw_words, letter_inset
 from semblance.app.viewer.rendering import SQUARES_FROM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
-from semblance.core.imaging.planes import Edges
+from semblance.core.imaging.cut_planes import Edges
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_view import ImageView

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.display import DisplayImage
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 
 
 @dataclass(frozen=True)
@@ -98,4 +98,4 @@ def window_text(image: DisplayImage, window: Window) -> str:
 
 
 def _figures(value: float) -> str:
-    return figure(value, ".3f" if abs(value) < 10 else ".4g")
+    return format_number(value, ".3f" if abs(value) < 10 else ".4g")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from semblance.app.viewer.window_level import Window, window_text
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.region import Region
-from semblance.core.language import figure, in_marks, tr
+from semblance.core.language import format_number, localise_number, tr
 
 
 def zoom_text(zoom: float) -> str:
@@ -18,7 +18,7 @@ def size_text(image: DisplayImage | None, region: Region | None) -> str:
     if image is None or image.spacing_mm is None:
         return ""
     width, height = (image.width, image.height) if region is None else (region.width, region.height)
-    return in_marks(f"{width * image.spacing_mm[1]:.1f} × {height * image.spacing_mm[0]:.1f} mm")
+    return localise_number(f"{width * image.spacing_mm[1]:.1f} × {height * image.spacing_mm[0]:.1f} mm")
 
 
 def greys_text(image: DisplayImage, window: Window | None) -> str:
@@ -36,5 +36,5 @@ def value_text(image: DisplayImage | None, under: tuple[int, int] | None) -> str
         return f"x {x}  y {y}   {' '.join(str(int(channel)) for channel in stored)}"
     value = image.value(float(stored))
     whole = image.slope == round(image.slope) and image.intercept == round(image.intercept)
-    number = figure(value, ".0f" if whole else ".4g")
+    number = format_number(value, ".0f" if whole else ".4g")
     return f"x {x}  y {y}   {number} {image.unit}".rstrip().replace("-", "−")

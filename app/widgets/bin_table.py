@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from semblance.app.theme import news, theme
 from semblance.core.evaluation.reliability import Bin
-from semblance.core.language import figure, in_marks, tr
+from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import interval_text
 
 ROW = 24
@@ -51,9 +51,9 @@ class BinTable(QTableWidget):
         self.setRowCount(len(bins))
         for row, one in enumerate(bins):
             cells = (
-                in_marks(f"{one.low:.1f}–{one.high:.1f}"),
-                figure(one.n, ","),
-                figure(one.predicted, ".2f"),
+                localise_number(f"{one.low:.1f}–{one.high:.1f}"),
+                format_number(one.n, ","),
+                format_number(one.predicted, ".2f"),
                 interval_text(one.observed, *one.interval),
             )
             for column, text in enumerate(cells):

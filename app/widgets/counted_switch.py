@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStyle, QStyleOptionButton
 
-from semblance.core.language import figure
+from semblance.core.language import format_number
 
 
 class CountedSwitch(QCheckBox):
@@ -34,7 +34,7 @@ class CountedSwitch(QCheckBox):
         self._fit()
 
     def _whole(self) -> str:
-        return f"{self._plain} ({figure(self._count, ',')})" if self._count else self._plain
+        return f"{self._plain} ({format_number(self._count, ',')})" if self._count else self._plain
 
     def _with(self, text: str) -> QSize:
         """As Qt's own hint, for another text than the present one."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from semblance.app.theme import theme
 from semblance.app.widgets.boxes import hbox
 from semblance.core.errors import BadArguments
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter, Value
 
 
@@ -26,7 +26,7 @@ class FileField(QWidget):
         self.line.setFixedWidth(theme().px(192))
         self.line.textEdited.connect(self.edited)
         self.button = QPushButton(tr("Choose …"))
-        self.button.setAccessibleName(tr("Choose {what}", what=named(parameter.title)))
+        self.button.setAccessibleName(tr("Choose {what}", what=tr_name(parameter.title)))
         self.button.clicked.connect(self._choose)
         row = hbox(self, spacing=8)
         row.addWidget(self.line)
@@ -44,7 +44,7 @@ class FileField(QWidget):
             told = (
                 tr("There is no file '{text}'.", text=text)
                 if text
-                else tr("No {what} is chosen.", what=named(self._parameter.title))
+                else tr("No {what} is chosen.", what=tr_name(self._parameter.title))
             )
             raise BadArguments(told, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
         return self._parameter.check(text)
@@ -53,7 +53,7 @@ class FileField(QWidget):
         self.line.setText(str(value))
 
     def _choose(self) -> None:
-        title, pattern = named(self._parameter.title), self._parameter.file
+        title, pattern = tr_name(self._parameter.title), self._parameter.file
         begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
         name, _ = QFileDialog.getOpenFileName(
             self, title, begin, f"{title} ({pattern});;{tr('All files')} (*)"

@@ -30,7 +30,7 @@ from semblance.app.models.ledger_rows import NONE, ROW, LedgerRow, LedgerRows, a
 from semblance.app.models.thumbnails import ThumbnailSource
 from semblance.app.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
 from semblance.app.widgets.lettering import RIGHT, lettering
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.judgement import Kind
 
 HEIGHT, IMAGE, EDGE = 40, 30, 12
@@ -180,7 +180,7 @@ class JudgementList(QListView):
         for one in row.against:
             others = [self._rows.row_of(key) for key in one.entries if key != row.id]
             lines += [
-                tr("Contradicts, for {reason}:", reason=shown(one.reason)),
+                tr("Contradicts, for {reason}:", reason=translate(one.reason)),
                 *(other.words for other in others if other is not None),
             ]
         return plain_tip("\n".join(lines))

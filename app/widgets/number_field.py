@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from semblance.app.theme import set_look
 from semblance.core.errors import BadArguments
-from semblance.core.language import figure, in_english, shown, tr
+from semblance.core.language import format_number, to_english_number, tr, translate
 from semblance.core.parameters import Parameter, Value
 
 _STEPS: dict[int, int] = {
@@ -41,7 +41,7 @@ class NumberField(QLineEdit):
         Raises:
             BadArguments: it is not allowed; the hint says what is.
         """
-        text = in_english(self.text().strip())
+        text = to_english_number(self.text().strip())
         if self._parameter.default is None:
             return _as_number(text)
         return self._parameter.parse(text)
@@ -55,7 +55,7 @@ class NumberField(QLineEdit):
         try:
             self.value()
         except BadArguments as refused:
-            return shown(refused.hint)
+            return translate(refused.hint)
         return ""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -107,7 +107,7 @@ def value_text(value: Value) -> str:
         return ""
     if isinstance(value, bool):
         return tr("yes") if value else tr("no")
-    return figure(value, ".10g") if isinstance(value, float) else str(value)
+    return format_number(value, ".10g") if isinstance(value, float) else str(value)
 
 
 def _as_number(text: str) -> Value:

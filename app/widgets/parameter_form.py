@@ -17,7 +17,7 @@ from semblance.app.widgets.scrolled_past import Choice
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
 from semblance.core.errors import BadArguments
-from semblance.core.language import named, shown, tr
+from semblance.core.language import tr, tr_name, translate
 from semblance.core.parameters import Parameter, Value
 
 _Editor = NumberField | FileField | QComboBox | QCheckBox
@@ -70,7 +70,7 @@ class ParameterForm(QWidget):
         self._rows = {}
         for line, parameter in enumerate(parameters):
             self._add(parameter, 2 * line)
-        self._header.set_title(named(title))
+        self._header.set_title(tr_name(title))
         papers = any(parameter.paper is not None for parameter in parameters)
         self._header.set_action(tr("paper’s defaults") if papers else tr("defaults") if parameters else "")
         self._header.setVisible(bool(title or parameters))
@@ -118,15 +118,15 @@ class ParameterForm(QWidget):
         if event.type() == QEvent.Type.FocusIn:
             for row in self._rows.values():
                 if watched in (row.editor, row.editor.focusProxy()):
-                    self._meaning.setText(named(row.parameter.meaning))
+                    self._meaning.setText(tr_name(row.parameter.meaning))
         return False
 
     def _add(self, parameter: Parameter, line: int) -> None:
         editor = self._editor(parameter)
-        editor.setToolTip(plain_tip(named(parameter.meaning)))
-        editor.setStatusTip(named(parameter.meaning))
-        editor.setAccessibleName(named(parameter.title))
-        editor.setAccessibleDescription(named(parameter.meaning))
+        editor.setToolTip(plain_tip(tr_name(parameter.meaning)))
+        editor.setStatusTip(tr_name(parameter.meaning))
+        editor.setAccessibleName(tr_name(parameter.title))
+        editor.setAccessibleDescription(tr_name(parameter.meaning))
         (editor.focusProxy() or editor).installEventFilter(self)
         problem = Words(role="error")
         problem.hide()
@@ -136,9 +136,9 @@ class ParameterForm(QWidget):
         if isinstance(editor, QCheckBox):
             self._grid.addWidget(editor, line, 0, 1, 2, left)
         else:
-            label = ElidedLabel(named(parameter.title), role="second")
+            label = ElidedLabel(tr_name(parameter.title), role="second")
             label.setBuddy(editor)
-            label.set_tip(named(parameter.meaning))
+            label.set_tip(tr_name(parameter.meaning))
             label.setMinimumWidth(48)
             self._grid.addWidget(label, line, 0)
             wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
@@ -156,7 +156,7 @@ class ParameterForm(QWidget):
 
     def _editor(self, parameter: Parameter) -> _Editor:
         if isinstance(parameter.default, bool):
-            box = QCheckBox(named(parameter.title))
+            box = QCheckBox(tr_name(parameter.title))
             box.setChecked(parameter.default)
             box.toggled.connect(self._changed)
             return box
@@ -222,5 +222,5 @@ def _problem(row: _Row) -> str:
     try:
         ParameterForm._value(row)
     except BadArguments as refused:
-        return shown(refused.hint)
+        return translate(refused.hint)
     return ""

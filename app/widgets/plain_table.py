@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from semblance.app.theme import plain_tip
-from semblance.core.language import shown
+from semblance.core.language import translate
 
 
 class PlainTable(QTableWidget):
@@ -38,7 +38,7 @@ class PlainTable(QTableWidget):
         """Show these rows in place of what there was."""
         self.setRowCount(len(rows))
         for row, cells in enumerate(rows):
-            for place, text in enumerate(map(shown, cells)):
+            for place, text in enumerate(map(translate, cells)):
                 item = QTableWidgetItem(text)
                 item.setToolTip(plain_tip(text))
                 item.setTextAlignment(alignment)

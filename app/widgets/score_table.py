@@ -22,10 +22,10 @@ from semblance.app.theme import BASE, SMALL, colour, font, news, plain_tip, them
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
 from semblance.app.widgets.reading import for_reading
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
 ROW = 24
 _SAMPLE, _GAP, _PAD = 14, 6, 6
@@ -214,7 +214,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:
             return "–", -1.0
-        return figure(number, ".2f" if key in ("auc", "ece") else ","), float(number)
+        return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.measurable else tr("not scored")
         words = scores.measured_on if scores is not None else unscored

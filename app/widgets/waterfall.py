@@ -14,7 +14,7 @@ from semblance.app.theme import colour, news, plain_tip, set_look, theme
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.rule import Rule
-from semblance.core.language import in_marks, tr
+from semblance.core.language import localise_number, tr
 from semblance.core.reports.distances import FEWEST, distance_text
 from semblance.core.reports.wording import signed_text
 
@@ -138,8 +138,8 @@ def part_text(amount: float, total: float) -> str:
         return signed_text(amount)
     sign = "−" if amount < 0 else "+"
     if size >= 0.001:
-        return in_marks(f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}")
-    return in_marks(f"{sign}{abs(amount):.1e}")
+        return localise_number(f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}")
+    return localise_number(f"{sign}{abs(amount):.1e}")
 
 
 def whole_text(total: float) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from semblance.app.theme import set_look
-from semblance.core.language import shown
+from semblance.core.language import translate
 
 
 class Words(QLabel):
@@ -17,7 +17,7 @@ class Words(QLabel):
     """
 
     def __init__(self, text: str = "", role: str = "", *, selectable: bool = False) -> None:
-        super().__init__(shown(text))
+        super().__init__(translate(text))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         if role:
@@ -30,4 +30,4 @@ class Words(QLabel):
             self.setCursor(Qt.CursorShape.IBeamCursor)
 
     def setText(self, text: str) -> None:
-        super().setText(shown(text))
+        super().setText(translate(text))

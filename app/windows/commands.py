@@ -23,7 +23,7 @@ from semblance.app.windows import experiments, going, library_files, metric_file
 from semblance.app.windows.example_commands import ExampleCommands
 from semblance.app.windows.palette import CommandPalette
 from semblance.app.windows.search_commands import SearchCommands
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.searches.query import Query
 
@@ -117,7 +117,7 @@ class Commands(QObject):
             "rank_again": lambda: searching.rank(self._context),
             "save_plot": self.save_plot,
             "help": lambda: self.show_help(going.panel_of_keyboard(window)),
-            "words": lambda: self.show_help("words"),
+            "words": lambda: self.show_help("glossary"),
             "about": self.about,
             "show_alike": self.show_alike,
             "no_good_match": self.show_options,

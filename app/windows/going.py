@@ -62,7 +62,7 @@ def to_metric(window: MainWindow) -> None:
 def panel_of_keyboard(window: MainWindow) -> str:
     """Which panel the keyboard is in: its help page's name."""
     if window.state.library is None:
-        return "start"
+        return "getting_started"
     widget = QApplication.focusWidget()
     pages = window.full.pages() | {"ranking": window.ranking}
     while widget is not None:

@@ -24,7 +24,7 @@ from semblance.app.widgets.menus import Menu
 from semblance.app.windows.docks import Dock
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging import view_images
 
 if TYPE_CHECKING:
     from semblance.app.panels.asking.ask_next import AskNextPanel
@@ -228,7 +228,7 @@ class Parts:
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+            tr("Thumbnails"), view_images.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

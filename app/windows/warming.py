@@ -10,7 +10,7 @@ TO_OPEN = (
     "semblance.core.library.importers.registry",
     "semblance.core.workflows.library.opening",
     "semblance.core.metrics.registry",
-    "semblance.core.workflows.searches.asking",
+    "semblance.core.workflows.searches.rank_cases",
     "semblance.app.operations.library",
 )
 #: What showing it needs.
@@ -24,7 +24,7 @@ TO_SHOW = (
 )
 #: What the first of the larger dialogs, and the first sight of the map, would stop to read.
 TO_COME = (
-    "semblance.core.workflows.evaluation.mapping",
+    "semblance.core.workflows.evaluation.map_library",
     "semblance.app.panels.evaluation.map",
     "semblance.core.evaluation.protocols.registry",
     "semblance.app.dialogs.experiment_results",
@@ -37,14 +37,14 @@ def warm_looking(*, reporter: Reporter = SILENT) -> None:
     import PIL.Image
 
     import semblance.core.imaging.raster
-    import semblance.core.workflows.imaging.looking
+    import semblance.core.workflows.imaging.view_images
     import semblance.core.workflows.library.opening
 
     reporter.progress(1, 1, "")
     _ = (
         PIL.Image,
         semblance.core.imaging.raster,
-        semblance.core.workflows.imaging.looking,
+        semblance.core.workflows.imaging.view_images,
         semblance.core.workflows.library.opening,
     )
 
@@ -53,8 +53,8 @@ def warm_asking(*, reporter: Reporter = SILENT) -> None:
     """Feature stores, metrics and the extractors."""
     import zarr
 
-    import semblance.core.workflows.searches.searching
+    import semblance.core.workflows.searches.search_result
     from semblance.core.features.gabor import Gabor
 
     reporter.progress(1, 1, "")
-    _ = (zarr, semblance.core.workflows.searches.searching, Gabor)
+    _ = (zarr, semblance.core.workflows.searches.search_result, Gabor)

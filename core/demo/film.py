@@ -14,7 +14,7 @@ _FINER = 3
 
 
 @dataclass(frozen=True)
-class Pose:
+class Positioning:
     """Anatomical units to pixels: zoom, turn, shift, and a gentle individual warp."""
 
     centre: tuple[float, float]
@@ -43,7 +43,7 @@ def pose(
     turn: float = 0.05,
     shift: float = 0.03,
     mirror: bool = False,
-) -> Pose:
+) -> Positioning:
     """A random pose in which anatomical y of -1..1 about fills the height at ``zoom`` 1."""
     height, width = shape
     centre = (
@@ -54,7 +54,7 @@ def pose(
         [rng.normal(0, 2.2, 2), rng.uniform(0, 6.28, 2), rng.normal(0, 2.2, 2), rng.normal(0, 0.02, 2)]
     )
     scale = height / 2 * zoom * float(rng.uniform(0.94, 1.06))
-    return Pose(
+    return Positioning(
         centre, scale, float(rng.normal(0, turn)), float(rng.uniform(0.94, 1.06)), mirror, warp.clip(-6, 7)
     )
 
@@ -65,7 +65,7 @@ class Film:
     Shapes are outlines (n, 2) in anatomical units; widths are in the same units.
     """
 
-    def __init__(self, rng: np.random.Generator, shape: tuple[int, int], where: Pose) -> None:
+    def __init__(self, rng: np.random.Generator, shape: tuple[int, int], where: Positioning) -> None:
         self.rng = rng
         self.shape = shape
         self.where = where

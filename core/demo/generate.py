@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from semblance.core.demo import mammogram
-from semblance.core.demo.images import NOTICE, RADIOGRAPHS, Order, write
+from semblance.core.demo.images import NOTICE, RADIOGRAPHS, ImageOrder, write
 from semblance.core.engine import Engine, Task
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 #: Raised whenever the same seed gives other images.
@@ -88,7 +88,7 @@ def generate(
     return made
 
 
-def mass_orders(seed: int, patients: int) -> list[Order]:
+def mass_orders(seed: int, patients: int) -> list[ImageOrder]:
     """Two views of every mass of the plan."""
     out = []
     for lesion in mammogram.plan(np.random.default_rng([seed, 0]), patients):
@@ -97,11 +97,13 @@ def mass_orders(seed: int, patients: int) -> list[Order]:
         for number, view in enumerate(("CC", "MLO")):
             name = f"{label}/{patient}-{lesion.number}-{side}-{view}.png"
             drawn_from = (seed, 3, lesion.patient, lesion.number, number)
-            out.append(Order(name, label, patient, view, side, drawn_from, (lesion.patient, lesion.number)))
+            out.append(
+                ImageOrder(name, label, patient, view, side, drawn_from, (lesion.patient, lesion.number))
+            )
     return out
 
 
-def radiograph_orders(seed: int, per_category: int) -> list[Order]:
+def radiograph_orders(seed: int, per_category: int) -> list[ImageOrder]:
     """``per_category`` images of each body part; hands and knees in pairs of one patient."""
     out, patient = [], 0
     for kind, (part, (view, paired)) in enumerate(RADIOGRAPHS.items()):
@@ -111,16 +113,16 @@ def radiograph_orders(seed: int, per_category: int) -> list[Order]:
             side = "RL"[number % 2] if paired else ""
             owner = f"R{patient:03d}"
             name = f"{part}/{owner}{f'-{side}' if side else ''}-{view}.png"
-            out.append(Order(name, part, owner, view, side, (seed, 4, kind, number)))
+            out.append(ImageOrder(name, part, owner, view, side, (seed, 4, kind, number)))
     return out
 
 
-def _patients(orders: list[Order]) -> set[str]:
+def _patients(orders: list[ImageOrder]) -> set[str]:
     return {order.patient for order in orders}
 
 
 def _draw_all(
-    work: list[tuple[Path, list[Order]]], executor: Executor | Engine | None, reporter: Reporter
+    work: list[tuple[Path, list[ImageOrder]]], executor: Executor | Engine | None, reporter: Reporter
 ) -> None:
     batches = [
         (where, orders[start : start + _BATCH])
@@ -155,12 +157,12 @@ def _draw_all(
         wait([future for future in waiting if not future.cancelled()])
 
 
-def _submitted(executor: Executor | Engine, where: Path, orders: list[Order]) -> Future[int]:
+def _submitted(executor: Executor | Engine, where: Path, orders: list[ImageOrder]) -> Future[int]:
     work = executor.submit(write, where, orders)
     return work.future if isinstance(work, Task) else work
 
 
-def _labels(orders: list[Order]) -> str:
+def _labels(orders: list[ImageOrder]) -> str:
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -169,7 +171,7 @@ def _labels(orders: list[Order]) -> str:
     return text.getvalue()
 
 
-def _description(seed: int, work: list[tuple[Path, list[Order]]]) -> dict[str, Any]:
+def _description(seed: int, work: list[tuple[Path, list[ImageOrder]]]) -> dict[str, Any]:
     images = [f"{where.name}/{order.path}" for where, orders in work for order in orders]
     labels = "".join(_labels(orders) for _, orders in work)
     return {
@@ -181,7 +183,7 @@ def _description(seed: int, work: list[tuple[Path, list[Order]]]) -> dict[str, A
     }
 
 
-def _complete(folder: Path, description: dict[str, Any], work: list[tuple[Path, list[Order]]]) -> bool:
+def _complete(folder: Path, description: dict[str, Any], work: list[tuple[Path, list[ImageOrder]]]) -> bool:
     if _manifest(folder) != description:
         return False
     try:
@@ -220,11 +222,11 @@ def _put(path: Path, text: str) -> None:
 def _unwritable(folder: Path, error: OSError) -> SemblanceError:
     if error.errno == errno.ENOSPC:
         return SemblanceError(
-            say("The disk is full: the demo images in {folder} could not be finished.", folder=folder),
+            tr_lazy("The disk is full: the demo images in {folder} could not be finished.", folder=folder),
             "Free about 50 MB, or choose another folder, and start the demo again.",
         )
     return SemblanceError(
-        say(
+        tr_lazy(
             "The demo images cannot be written to {folder}: {reason}.",
             folder=folder,
             reason=error.strerror or error,

@@ -24,7 +24,7 @@ RADIOGRAPHS = {
 
 
 @dataclass(frozen=True)
-class Order:
+class ImageOrder:
     """What to draw: a row of ``labels.csv`` (``path`` within its folder) and the seed to draw it from."""
 
     path: str
@@ -37,7 +37,7 @@ class Order:
     subject: tuple[int, int] = (0, 0)
 
 
-def draw(order: Order) -> Grey:
+def draw(order: ImageOrder) -> Grey:
     """(h, w) uint8 with the burnt-in notice."""
     rng = np.random.default_rng(order.seed)
     left = order.laterality == "L"
@@ -67,7 +67,7 @@ def _radiograph(rng: np.random.Generator, part: str, left: bool) -> Grey:
     return makers[part](rng, left)
 
 
-def write(folder: Path, orders: list[Order], *, reporter: Reporter = SILENT) -> int:
+def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT) -> int:
     """Draw ``orders`` and put them into ``folder``; gives how many. Runs in worker processes.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from semblance.core.engine.pool import WorkerEnded
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import Cancelled
 
 #: How long a scheduler and its workers may take to answer.
@@ -48,7 +48,7 @@ class ClusterTask:
             if self._unwanted:
                 raise Cancelled from None
             raise SemblanceError(
-                say("The Dask scheduler at {address} was lost.", address=self._address),
+                tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),
                 "What was finished is kept; start it again and resume.",
             ) from problem
 
@@ -89,14 +89,14 @@ class Cluster:
             self._client.wait_for_workers(1, timeout=PATIENCE_S)
         except TimeoutError as problem:
             raise SemblanceError(
-                say("The Dask scheduler at '{address}' has no worker.", address=self.address),
+                tr_lazy("The Dask scheduler at '{address}' has no worker.", address=self.address),
                 "Start one with: dask worker ADDRESS",
             ) from problem
         try:
             self._client.submit(ready, pure=False).result(timeout=PATIENCE_S)
         except Exception as problem:
             raise SemblanceError(
-                say(
+                tr_lazy(
                     "The Dask workers at '{address}' cannot run Semblance ({problem}).",
                     address=self.address,
                     problem=problem,
@@ -140,6 +140,6 @@ def _check_address(address: str) -> None:
 
 def _no_answer(address: str) -> SemblanceError:
     return SemblanceError(
-        say("No Dask scheduler answers at '{address}'.", address=address),
+        tr_lazy("No Dask scheduler answers at '{address}'.", address=address),
         "Write its address like tcp://host:8786, and start it with: dask scheduler",
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 from semblance.core.engine import worker
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import Cancelled
 
 #: Tasks that can be under way at once; each owns one byte of the shared stop flags.
@@ -34,8 +34,8 @@ class WorkerEnded(SemblanceError):
 
     def __init__(self) -> None:
         super().__init__(
-            say("A worker process ended unexpectedly (it may have run out of memory)."),
-            say("What was finished is kept; start the job again."),
+            tr_lazy("A worker process ended unexpectedly (it may have run out of memory)."),
+            tr_lazy("What was finished is kept; start the job again."),
         )
 
     def __reduce__(self) -> tuple[type[WorkerEnded], tuple[()]]:

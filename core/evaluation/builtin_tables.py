@@ -6,7 +6,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 PREFIX = "builtin:"
 NAMES = ("breast_cancer", "digits", "iris", "wine")
@@ -21,8 +21,8 @@ def builtin_table(name: str) -> EvaluationData:
     name = name.removeprefix(PREFIX)
     if name not in NAMES:
         raise BadArguments(
-            say("There is no built-in table '{name}'.", name=name),
-            say("The tables are: {names}.", names=", ".join(NAMES)),
+            tr_lazy("There is no built-in table '{name}'.", name=name),
+            tr_lazy("The tables are: {names}.", names=", ".join(NAMES)),
         )
     from sklearn import datasets
 

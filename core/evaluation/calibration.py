@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibrators import FITS, ISOTONIC, PLATT, VoteMap, log_odds
 from semblance.core.evaluation.reliability import Bin, expected_calibration_error, perfect_error, reliability
 from semblance.core.evaluation.splits import folds
-from semblance.core.evaluation.vote_maps import FITS, ISOTONIC, PLATT, VoteMap, log_odds
 from semblance.core.evaluation.vote_spread import VoteSpread
 
 Vector = npt.NDArray[np.float64]

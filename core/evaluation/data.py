@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.findings_map import DROPPED, check_findings_map
 from semblance.core.evaluation.splits import patients_known
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +53,21 @@ class EvaluationData:
         beside = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
         if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in beside):
             raise BadInput(
-                say("The features, findings and patients of {name} differ in number.", name=self.name),
+                tr_lazy("The features, findings and patients of {name} differ in number.", name=self.name),
                 "Give one row of features and one finding for every case.",
             )
         if np.isinf(X).any():
             raise BadInput(
-                say("{name} holds infinite values.", name=self.name),
+                tr_lazy("{name} holds infinite values.", name=self.name),
                 "Replace them, or leave the cells empty (missing).",
             )
         names = self.feature_names or tuple(
-            say("feature {column}", column=column + 1) for column in range(X.shape[1])
+            tr_lazy("feature {column}", column=column + 1) for column in range(X.shape[1])
         )
         groups = self.feature_groups or names
         if len(names) != X.shape[1] or len(groups) != X.shape[1]:
             raise BadInput(
-                say(
+                tr_lazy(
                     "{name} has {shape} feature columns but {n} names for them.",
                     name=self.name,
                     shape=X.shape[1],
@@ -85,7 +85,7 @@ class EvaluationData:
 
     @property
     def name(self) -> str:
-        return f"'{self.source}'" if self.source else say("The data")
+        return f"'{self.source}'" if self.source else tr_lazy("The data")
 
     @property
     def n_cases(self) -> int:
@@ -160,12 +160,12 @@ def prepare(
         data = replace(data, y=y).rows(np.flatnonzero(y != DROPPED))
     if len(data.findings) < 2:
         has = (
-            say("only the finding '{findings}'", findings=next(iter(data.findings)))
+            tr_lazy("only the finding '{findings}'", findings=next(iter(data.findings)))
             if data.findings
-            else say("no findings")
+            else tr_lazy("no findings")
         )
         raise BadInput(
-            say("{data} has {has}.", data=data.name, has=has),
+            tr_lazy("{data} has {has}.", data=data.name, has=has),
             "Cases of at least two findings are needed to compare.",
         )
     if max_cases is not None and max_cases < data.n_cases:
@@ -182,8 +182,8 @@ def stratified_subset(y: npt.NDArray[np.str_], n: int, seed: int) -> npt.NDArray
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if n < len(counts):
         raise BadArguments(
-            say("{n} cases cannot hold {n2} findings.", n=n, n2=len(counts)),
-            say("Ask for at least {n} cases.", n=len(counts)),
+            tr_lazy("{n} cases cannot hold {n2} findings.", n=n, n2=len(counts)),
+            tr_lazy("Ask for at least {n} cases.", n=len(counts)),
         )
     rng = np.random.default_rng(seed)
     takes = np.ones(len(counts), dtype=np.intp)

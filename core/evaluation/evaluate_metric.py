@@ -16,15 +16,15 @@ from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, defined, roc
 from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.metrics.distance import Distance
     from semblance.core.metrics.metric import Metric
 
-HELD_OUT_PATIENTS = say("held-out patients")
-HELD_OUT_CASES = say("held-out cases, unknown patients")
+HELD_OUT_PATIENTS = tr_lazy("held-out patients")
+HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
 #: Nearest cases looked at for the score of a finding.
 FINDING_K = 10
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 DROPPED = "-"
-_HINT = say("Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out).")
+_HINT = tr_lazy("Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out).")
 
 
 def parse_findings_map(text: str) -> dict[str, str]:
@@ -25,12 +25,12 @@ def parse_findings_map(text: str) -> dict[str, str]:
         names = [old.strip() for old in olds.split(",")]
         if not equals or not new.strip() or not all(names):
             raise BadArguments(
-                say("'{rule}' does not say which findings become which.", rule=rule.strip()), _HINT
+                tr_lazy("'{rule}' does not say which findings become which.", rule=rule.strip()), _HINT
             )
         for name in names:
             if name in renamed:
                 raise BadArguments(
-                    say("The finding '{name}' is named twice in '{value}'.", name=name, value=text), _HINT
+                    tr_lazy("The finding '{name}' is named twice in '{value}'.", name=name, value=text), _HINT
                 )
             renamed[name] = new.strip()
     if not renamed:
@@ -48,6 +48,6 @@ def check_findings_map(renamed: Mapping[str, str], present: Iterable[str]) -> No
     unknown = [name for name in renamed if name not in known]
     if unknown:
         raise BadArguments(
-            say("No case has the finding {those}.", those=", ".join(repr(name) for name in unknown)),
-            say("The findings are: {known}.", known=", ".join(known)),
+            tr_lazy("No case has the finding {those}.", those=", ".join(repr(name) for name in unknown)),
+            tr_lazy("The findings are: {known}.", known=", ".join(known)),
         )

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.intervals import Summary, over_repeats
-from semblance.core.evaluation.printed_values import Printed
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import Comparison, corrected_t_test
 
@@ -66,10 +65,7 @@ class Seconds:
 
 @dataclass(frozen=True, eq=False)
 class LearnerResult:
-    """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding.
-
-    ``printed``: what the protocol's paper prints of such a learner on the same data.
-    """
+    """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding."""
 
     learner: str
     params: Mapping[str, Any]
@@ -78,7 +74,6 @@ class LearnerResult:
     curves: Mapping[str, Curve]
     roc: Mapping[str, Roc]
     fit_seconds: Seconds
-    printed: tuple[Printed, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
@@ -93,7 +88,6 @@ class LearnerResult:
             "scores": {name: summary.to_json() for name, summary in self.scores.items()},
             "curves": curves,
             "fit_seconds": vars(self.fit_seconds).copy(),
-            "printed": [value.to_json() for value in self.printed],
         }
 
 
@@ -153,7 +147,6 @@ def summarise(
     steps: str,
     measured: Sequence[Measured],
     seconds: Sequence[float],
-    printed: Sequence[Printed] = (),
 ) -> LearnerResult:
     """One learner's repeats (at least one) together."""
     return LearnerResult(
@@ -167,7 +160,6 @@ def summarise(
             for finding in _names([one.rocs for one in measured])
         },
         fit_seconds=Seconds(float(np.median(seconds)), min(seconds), max(seconds)),
-        printed=tuple(printed),
     )
 
 

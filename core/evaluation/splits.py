@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.intp]
 #: Begins the names that :func:`together` makes for cases of one image and no known patient.
-ONE_IMAGE = say("one image, ")
+ONE_IMAGE = tr_lazy("one image, ")
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
 
@@ -59,7 +59,7 @@ def patient_codes(groups: Groups | None, n: int) -> Rows | None:
     names = ["" if group is None else str(group) for group in groups]
     if len(names) != n:
         raise BadInput(
-            say("There are {n} patients for {n2} cases.", n=len(names), n2=n),
+            tr_lazy("There are {n} patients for {n2} cases.", n=len(names), n2=n),
             "Give one patient for every case, or none at all.",
         )
     if not any(names):
@@ -119,7 +119,7 @@ def check_no_leak(train: Rows, test: Rows, groups: Groups | None, n: int) -> Non
     shared = np.intersect1d(codes[train], codes[test])
     if shared.size:
         raise BadInput(
-            say(
+            tr_lazy(
                 "{size} of the patients have cases in the training part and in the tested part.",
                 size=shared.size,
             ),
@@ -204,7 +204,7 @@ def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int
     counts = np.bincount(findings)
     if len(counts) == 0 or counts.min() <= n_train:
         raise BadInput(
-            say(
+            tr_lazy(
                 "A finding has no more than {n_train} cases, so nothing of it would be left to test.",
                 n_train=n_train,
             ),
@@ -249,13 +249,13 @@ def _check_enough(n: int, patients: Rows | None, parts: int) -> None:
     units, what = (n, "cases") if patients is None else (len(np.unique(patients)), "patients")
     if units < parts:
         raise BadInput(
-            say(
+            tr_lazy(
                 "There are too few {what} ({units}) to split into {parts} parts.",
                 what=what,
                 units=units,
                 parts=parts,
             ),
-            say("At least {parts} {what} are needed.", parts=parts, what=what),
+            tr_lazy("At least {parts} {what} are needed.", parts=parts, what=what),
         )
 
 

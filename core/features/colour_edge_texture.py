@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from semblance.core.features.edges import edge_directions
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.features.wavelets import details
 from semblance.core.imaging.image import LUMA, Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Floats = npt.NDArray[np.float32]
 
@@ -44,11 +44,13 @@ def _names() -> tuple[FeatureName, ...]:
         for moment in ("mean", "deviation", "skewness")
     ]
     edges = [
-        FeatureName(say("Edges facing {start}° to {end}°", start=start, end=start + 20), "Edge direction")
+        FeatureName(tr_lazy("Edges facing {start}° to {end}°", start=start, end=start + 20), "Edge direction")
         for start in range(-5, 355, 360 // BINS)
     ]
     texture = [
-        FeatureName(say("Texture of {size} px, {direction}", size=2**level, direction=direction), "Texture")
+        FeatureName(
+            tr_lazy("Texture of {size} px, {direction}", size=2**level, direction=direction), "Texture"
+        )
         for level in range(1, LEVELS + 1)
         for direction in ("vertical", "horizontal", "diagonal")
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Definition:
+class FeatureDefinition:
     """One number: its ``name``, the ``group`` it is explained with, its ``unit`` ("" for plain numbers) and
     its ``formula`` in words or symbols."""
 

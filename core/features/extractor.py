@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.local.form import DescriptorForm
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
+from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.parameters import Parameter, Value, checked
 
 
@@ -44,7 +44,7 @@ class Extractor(abc.ABC):
     #: Looks at nothing else than volumes.
     needs_volume: ClassVar[bool] = False
     #: How local descriptors lie in the numbers, where these are to be counted by the step ``codebook``.
-    local: ClassVar[DescriptorForm | None] = None
+    local: ClassVar[DescriptorPacking | None] = None
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 

@@ -11,24 +11,24 @@ import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 @functools.cache
 def _names() -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            say(
+            tr_lazy(
                 "Gabor {wavelength} px, {angle:g}°, row {row}, column {column}",
                 wavelength=wavelength,
                 angle=math.degrees(angle),
                 row=row,
                 column=column,
             ),
-            say("Gabor, {wavelength} px", wavelength=wavelength),
+            tr_lazy("Gabor, {wavelength} px", wavelength=wavelength),
         )
         for wavelength in (f"{1.0 / frequency:.2g}" for frequency in FREQUENCIES)
         for angle in ORIENTATIONS

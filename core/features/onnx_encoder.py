@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.onnx_model import identity
+from semblance.core.features.onnx_file import identity
 from semblance.core.features.onnx_session import Session, session_of
 from semblance.core.features.onnx_settings import read_settings
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
@@ -61,7 +61,7 @@ class OnnxEncoder(Extractor):
         self._identity = identity(self._model, json.dumps(dataclasses.asdict(self._how), sort_keys=True))
         if known not in ("", self._identity):
             raise BadInput(
-                say(
+                tr_lazy(
                     "The encoder '{model}' or its settings have changed since its features were made.",
                     model=self._model,
                 ),
@@ -139,7 +139,9 @@ class OnnxEncoder(Extractor):
             first, last = max(0, region.z), min(len(stack), region.z + region.depth)
         if last <= first:
             raise BadInput(
-                say("The region lies outside the {n} slices of '{stack}'.", n=len(stack), stack=stack.name),
+                tr_lazy(
+                    "The region lies outside the {n} slices of '{stack}'.", n=len(stack), stack=stack.name
+                ),
                 "Choose slices within them.",
             )
         total: npt.NDArray[np.float64] | None = None
@@ -160,7 +162,7 @@ class OnnxEncoder(Extractor):
     def _told(self, numbers: Floats, name: str) -> Floats:
         if not np.isfinite(numbers).all():
             raise BadInput(
-                say(
+                tr_lazy(
                     "The encoder '{model}' gives no finite numbers for {name}.",
                     model=self._model,
                     name=name or "the image",

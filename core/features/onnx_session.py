@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.features.onnx_settings import EncoderSettings
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Floats = npt.NDArray[np.float32]
 
@@ -80,23 +80,23 @@ class Session:
         except Exception as error:
             # onnxruntime's errors have no common class but Exception.
             raise BadInput(
-                say("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
+                tr_lazy("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
                 "Check its settings, or export it again.",
             ) from error
         if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
             raise BadInput(
-                say("The encoder '{model}' does not give one row for each image.", model=self._model),
+                tr_lazy("The encoder '{model}' does not give one row for each image.", model=self._model),
                 "Name another of its outputs in the settings ('output').",
             )
         rows = self._reduced(out)[:n]
         if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
             raise BadInput(
-                say(
+                tr_lazy(
                     "The encoder '{model}' gives {shape} numbers an image.",
                     model=self._model,
                     shape=rows.shape[1],
                 ),
-                say(
+                tr_lazy(
                     "1 to {widest}, always equally many, can be used: name another output or 'reduce' it.",
                     widest=_WIDEST,
                 ),
@@ -116,7 +116,7 @@ class Session:
             return out.reshape(len(out), math.prod(out.shape[1:]))
         shape = " x ".join(map(str, out.shape[1:]))
         raise BadInput(
-            say(
+            tr_lazy(
                 "The encoder '{model}' gives {shape} numbers an image, not one row.",
                 model=self._model,
                 shape=shape,
@@ -129,13 +129,13 @@ class Session:
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
             raise BadInput(
-                say("The encoder '{model}' takes {n} inputs.", model=self._model, n=len(inputs)),
+                tr_lazy("The encoder '{model}' takes {n} inputs.", model=self._model, n=len(inputs)),
                 "Export one that takes images alone.",
             )
         (one,) = inputs
         if one.type not in _TYPES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The encoder '{model}' takes {type}, not pixels as floating point numbers.",
                     model=self._model,
                     type=one.type,
@@ -152,7 +152,7 @@ class Session:
         if not agrees:
             shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in told)
             raise BadInput(
-                say(
+                tr_lazy(
                     "The encoder '{model}' takes {shape}, its settings say {layout} with {str}.",
                     model=self._model,
                     shape=shape,
@@ -164,8 +164,10 @@ class Session:
         fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
         if fixed > _MOST_IMAGES:
             raise BadInput(
-                say("The encoder '{model}' takes {fixed} images at a time.", model=self._model, fixed=fixed),
-                say(
+                tr_lazy(
+                    "The encoder '{model}' takes {fixed} images at a time.", model=self._model, fixed=fixed
+                ),
+                tr_lazy(
                     "Export it with any number of them, or at most {most_images}.",
                     most_images=_MOST_IMAGES,
                 ),
@@ -177,21 +179,23 @@ class Session:
         name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
         if name not in outputs:
             told = (
-                say("has no output '{name}'", name=name) if name else say("has {n} outputs", n=len(outputs))
+                tr_lazy("has no output '{name}'", name=name)
+                if name
+                else tr_lazy("has {n} outputs", n=len(outputs))
             )
             raise BadInput(
-                say("The encoder '{model}' {told}.", model=self._model, told=told),
-                say("Name one in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
+                tr_lazy("The encoder '{model}' {told}.", model=self._model, told=told),
+                tr_lazy("Name one in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         if outputs[name] not in _TYPES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The output '{name}' of the encoder '{model}' is {outputs}, not numbers.",
                     name=name,
                     model=self._model,
                     outputs=outputs[name],
                 ),
-                say("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
+                tr_lazy("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         return str(name)
 
@@ -218,7 +222,7 @@ def _load(model: Path) -> Any:
     except Exception as error:
         # As above.
         raise BadInput(
-            say("The encoder '{model}' cannot be loaded: {error}.", model=model, error=_reason(error)),
+            tr_lazy("The encoder '{model}' cannot be loaded: {error}.", model=model, error=_reason(error)),
             "Export it again with standard operations; libraries of operations are never loaded.",
         ) from error
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 _MOST_BYTES = 1 << 20
 _LARGEST = 2048
-_HELP = say("The help page 'Own encoder' shows such a file.")
+_HELP = tr_lazy("The help page 'Own encoder' shows such a file.")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read_settings(path: Path) -> EncoderSettings:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The settings '{path}' of the encoder cannot be read: {reason}.",
                 path=path,
                 reason=error.strerror or "it is no file",
@@ -63,9 +63,9 @@ def read_settings(path: Path) -> EncoderSettings:
             raise ValueError
         values = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise BadInput(say("'{path}' is not a JSON file of settings.", path=path), _HELP) from None
+        raise BadInput(tr_lazy("'{path}' is not a JSON file of settings.", path=path), _HELP) from None
     if not isinstance(values, dict):
-        raise BadInput(say("'{path}' holds no table of settings.", path=path), _HELP)
+        raise BadInput(tr_lazy("'{path}' holds no table of settings.", path=path), _HELP)
     return _Reader(path, values).read()
 
 
@@ -90,13 +90,13 @@ class _Reader:
             self._choice("slices", "mean", ("mean", "max")),
         )
         if any(one <= 0.0 for one in (*found.deviation, found.white)):
-            raise self._refused(say("deviation and white"), say("greater than 0"))
+            raise self._refused(tr_lazy("deviation and white"), tr_lazy("greater than 0"))
         if self._values:
             name = next(iter(self._values))
             known = ", ".join(["input_size", *list(EncoderSettings.__dataclass_fields__)[2:]])
             raise BadInput(
-                say("'{path}' has an unknown entry '{name}'.", path=self._path, name=name),
-                say("Known entries: {known}.", known=known),
+                tr_lazy("'{path}' has an unknown entry '{name}'.", path=self._path, name=name),
+                tr_lazy("Known entries: {known}.", known=known),
             )
         return found
 
@@ -107,32 +107,32 @@ class _Reader:
         if not allowed:
             raise self._refused(
                 "input_size",
-                say("a whole number of pixels up to {largest}, or [height, width]", largest=_LARGEST),
+                tr_lazy("a whole number of pixels up to {largest}, or [height, width]", largest=_LARGEST),
             )
         return sides[0], sides[1]
 
     def _choice(self, name: str, default: Any, choices: tuple[Any, ...]) -> Any:
         value = self._values.pop(name, default)
         if type(value) is not type(default) or value not in choices:
-            raise self._refused(name, say("one of {choices}", choices=", ".join(map(str, choices))))
+            raise self._refused(name, tr_lazy("one of {choices}", choices=", ".join(map(str, choices))))
         return value
 
     def _text(self, name: str) -> str:
         value = self._values.pop(name, None)
         if value is not None and not isinstance(value, str):
-            raise self._refused(name, say("a name"))
+            raise self._refused(name, tr_lazy("a name"))
         return value or ""
 
     def _numbers(self, name: str, default: float, channels: int) -> tuple[float, ...]:
         value = self._values.pop(name, default)
         given = value if isinstance(value, list) else [value] * channels
         if len(given) != channels:
-            raise self._refused(name, say("a number, or a list of {channels}", channels=channels))
+            raise self._refused(name, tr_lazy("a number, or a list of {channels}", channels=channels))
         return tuple(self._number(name, one) for one in given)
 
     def _number(self, name: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self._refused(name, say("a number"))
+            raise self._refused(name, tr_lazy("a number"))
         return float(value)
 
     def _window(self) -> tuple[float, float] | None:
@@ -140,13 +140,14 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, dict) or value.keys() != {"level", "width"}:
-            raise self._refused("window", say('a table such as {"level": 40, "width": 400}'))
+            raise self._refused("window", tr_lazy('a table such as {"level": 40, "width": 400}'))
         level, width = (self._number("window", value[name]) for name in ("level", "width"))
         if width <= 0.0:
-            raise self._refused("window", say("wider than 0"))
+            raise self._refused("window", tr_lazy("wider than 0"))
         return level, width
 
     def _refused(self, name: str, wanted: str) -> BadInput:
         return BadInput(
-            say("'{name}' in '{path}' must be {wanted}.", name=name, path=self._path, wanted=wanted), _HELP
+            tr_lazy("'{name}' in '{path}' must be {wanted}.", name=name, path=self._path, wanted=wanted),
+            _HELP,
         )

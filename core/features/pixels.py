@@ -1,39 +1,69 @@
-"""What several extractors do to an image before measuring it, and to their numbers after."""
+"""The image itself, made small: what convolutional learners look at."""
 
 from __future__ import annotations
+
+import functools
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadInput
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
-from semblance.core.language import say
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr_lazy
+from semblance.core.parameters import Parameter, Value
+
+#: Pixels of one side of the squares that pixels are grouped into for explanations.
+_BLOCK = 7
 
 
-def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.NDArray[np.float32]:
-    """``plane`` (h, w) as (height, width) float32, the same array where it already has that size.
-
-    Linear interpolation where a side grows; where it shrinks, the triangle is widened to the reduction, so
-    that every pixel of ``plane`` counts and nothing is aliased. Values are kept in floating point, hence
-    8-bit, 16-bit and float images are treated alike.
-    """
-    from PIL import Image as PILImage
-
-    if plane.shape == (height, width):
-        return plane
-    image = PILImage.fromarray(np.ascontiguousarray(plane, dtype=np.float32))
-    return np.asarray(image.resize((width, height), PILImage.Resampling.BILINEAR))
-
-
-def finite(pixels: npt.NDArray[np.float32], image: Image) -> npt.NDArray[np.float32]:
-    """``pixels``, made from those of ``image``, themselves.
-
-    Raises:
-        BadInput: one of them is NaN or infinite.
-    """
-    if not np.isfinite(pixels).all():
-        raise BadInput(
-            say("{image} holds values that are not finite numbers.", image=image.name or "The image"),
-            "Replace NaN and infinite values by ordinary ones, then import it again.",
+@functools.cache
+def _names(size: int) -> tuple[FeatureName, ...]:
+    def block(row: int, column: int) -> str:
+        return tr_lazy(
+            "Pixels, block row {row}, column {column}", row=row // _BLOCK + 1, column=column // _BLOCK + 1
         )
-    return pixels
+
+    return tuple(
+        FeatureName(
+            tr_lazy("Pixel row {row}, column {column}", row=row + 1, column=column + 1), block(row, column)
+        )
+        for row in range(size)
+        for column in range(size)
+    )
+
+
+class Pixels(Extractor):
+    """size * size grey values, 0 black to 1 white, of the image resampled to a square.
+
+    Row by row from the top left; an image that is not square is squeezed, not cut.
+    """
+
+    name = "pixels"
+    title = "Pixels"
+    summary = "The image itself as a small grey square, for convolutional learners: size x size numbers."
+    version = 1
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("size", 28, "Pixels along each side.", minimum=8, maximum=128, paper=28),
+    )
+
+    def __init__(self, **settings: Value) -> None:
+        super().__init__(**settings)
+        size = self.settings["size"]
+        assert isinstance(size, int)
+        self._size = size
+
+    @property
+    def feature_names(self) -> tuple[FeatureName, ...]:
+        return _names(self._size)
+
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """(size * size,) float32, in the grey units of the image (white is 1).
+
+        Raises:
+            BadInput: the region lies outside, or the pixels hold NaN or infinite values.
+        """
+        grey = resampled(image.cropped(region).grey(), self._size, self._size)
+        return finite(grey, image).reshape(-1)

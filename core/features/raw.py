@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 class Raw(Extractor):
@@ -35,7 +35,7 @@ class Raw(Extractor):
             BadInput: always; an image has no columns.
         """
         raise BadInput(
-            say(
+            tr_lazy(
                 "Raw features come with a table, and {image} is an image.",
                 image=image.name or "this case",
             ),

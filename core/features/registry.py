@@ -11,10 +11,10 @@ from semblance.core.features.local.visual_words import VisualWords
 from semblance.core.features.lung_texture.extractor import LungTexture
 from semblance.core.features.mass.extractor import Mass
 from semblance.core.features.onnx_encoder import OnnxEncoder
-from semblance.core.features.pixel_rows import Pixels
+from semblance.core.features.pixels import Pixels
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.features.raw import Raw
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
 _EXTRACTORS: tuple[type[Extractor], ...] = (
@@ -57,5 +57,6 @@ def extractor_class(name: str) -> type[Extractor]:
             return extractor
     known = ", ".join(extractor.name for extractor in _EXTRACTORS)
     raise BadArguments(
-        say("There is no extractor '{name}'.", name=name), say("Known extractors: {known}.", known=known)
+        tr_lazy("There is no extractor '{name}'.", name=name),
+        tr_lazy("Known extractors: {known}.", known=known),
     )

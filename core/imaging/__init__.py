@@ -1,8 +1,8 @@
 """Files to pixels: opening, regions and thumbnails of images."""
 
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.container import ImageReader, open_image
 from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader, open_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack, Volume
 

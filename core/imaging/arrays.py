@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from semblance.core.imaging.package import Package
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import ZipArchive
+from semblance.core.language import tr_lazy
 
 _HEADER_BYTES = 16_384
 _KINDS = "biufU"
@@ -40,7 +40,7 @@ class ArrayFile:
             BadInput: not a zip of arrays, or damaged.
         """
         self.name = name
-        self._package = Package(file, name)
+        self._package = ZipArchive(file, name)
         self._headers: dict[str, ArrayHeader] = {}
 
     @property
@@ -68,7 +68,9 @@ class ArrayFile:
             raise self._damaged(array) from None
         if dtype.hasobject or dtype.kind not in _KINDS:
             raise BadInput(
-                say("The array '{array}' of '{name}' holds no plain numbers.", array=array, name=self.name),
+                tr_lazy(
+                    "The array '{array}' of '{name}' holds no plain numbers.", array=array, name=self.name
+                ),
                 "Save it again as numbers (numpy.savez without objects).",
             )
         declared = start.tell() + math.prod(shape) * dtype.itemsize
@@ -86,7 +88,7 @@ class ArrayFile:
         size = math.prod(header.shape) * header.dtype.itemsize
         if size > MAX_ARRAY_BYTES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The array '{array}' of '{name}' is {size} large, above the limit of {max_array_bytes}.",
                     array=array,
                     name=self.name,
@@ -120,7 +122,7 @@ class ArrayFile:
 
     def _damaged(self, array: str) -> BadInput:
         return BadInput(
-            say("The array '{array}' of '{name}' is damaged or cut off.", array=array, name=self.name),
+            tr_lazy("The array '{array}' of '{name}' is damaged or cut off.", array=array, name=self.name),
             "Copy or download the file again.",
         )
 
@@ -132,6 +134,8 @@ def check_row(shape: tuple[int, ...], array: str, index: int, name: str) -> None
     """
     if not shape or not 0 <= index < shape[0]:
         raise BadInput(
-            say("The array '{array}' of '{name}' has no row {index}.", array=array, name=name, index=index),
+            tr_lazy(
+                "The array '{array}' of '{name}' has no row {index}.", array=array, name=name, index=index
+            ),
             "Import the file again.",
         )

@@ -6,7 +6,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 def brushed(
@@ -30,7 +30,7 @@ def brushed(
     """
     if not radius > 0:
         raise BadArguments(
-            say("A brush of radius {radius:g} paints nothing.", radius=radius), "Make it larger than 0."
+            tr_lazy("A brush of radius {radius:g} paints nothing.", radius=radius), "Make it larger than 0."
         )
     mask = np.zeros((height, width), dtype=np.bool_) if region is None else region.mask(height, width)
     rows, columns = np.arange(height)[:, None] + 0.5, np.arange(width)[None, :] + 0.5

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.reading import looks_like_dicom
-from semblance.core.language import say
+from semblance.core.imaging.dicom.dicom_file import looks_like_dicom
+from semblance.core.language import tr_lazy
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
@@ -18,7 +18,7 @@ IMAGE_SUFFIXES = frozenset(
     | {".pgm", ".ppm", ".pnm", ".pbm"}
 )
 
-READABLE = say("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
+READABLE = tr_lazy("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
 
 #: What :func:`sniff` calls a DICOM file.
 DICOM = "DICOM"
@@ -37,17 +37,17 @@ _IMAGES = (
 
 #: (offset, bytes there, what it is)
 _FOREIGN = (
-    (0, b"PK\x03\x04", say("a zip archive")),
-    (0, b"%PDF", say("a PDF document")),
-    (0, b"\x00\x00\x00\x0cjP  ", say("a JPEG 2000 image")),
-    (0, b"\xff\x4f\xff\x51", say("a JPEG 2000 image")),
-    (0, b"8BPS", say("a Photoshop image")),
-    (0, b"\x1f\x8b", say("a gzip archive")),
-    (0, b"\x93NUMPY", say("a NumPy array")),
-    (0, b"\x89HDF", say("an HDF5 file")),
-    (8, b"WEBP", say("a WebP image")),
-    (4, b"ftyp", say("a HEIC or AVIF image or a film")),
-    (128, b"DICM", say("a DICOM file")),
+    (0, b"PK\x03\x04", tr_lazy("a zip archive")),
+    (0, b"%PDF", tr_lazy("a PDF document")),
+    (0, b"\x00\x00\x00\x0cjP  ", tr_lazy("a JPEG 2000 image")),
+    (0, b"\xff\x4f\xff\x51", tr_lazy("a JPEG 2000 image")),
+    (0, b"8BPS", tr_lazy("a Photoshop image")),
+    (0, b"\x1f\x8b", tr_lazy("a gzip archive")),
+    (0, b"\x93NUMPY", tr_lazy("a NumPy array")),
+    (0, b"\x89HDF", tr_lazy("an HDF5 file")),
+    (8, b"WEBP", tr_lazy("a WebP image")),
+    (4, b"ftyp", tr_lazy("a HEIC or AVIF image or a film")),
+    (128, b"DICM", tr_lazy("a DICOM file")),
 )
 
 
@@ -70,10 +70,10 @@ def foreign_format(head: bytes) -> str:
         if head.startswith(mark, offset):
             return name
     if head.lstrip()[:1] == b"<":
-        return say("a web page or XML text")
+        return tr_lazy("a web page or XML text")
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
-        return say("a text file")
-    return say("no image")
+        return tr_lazy("a text file")
+    return tr_lazy("no image")
 
 
 def check_whole(file: BinaryIO, name: str) -> None:
@@ -85,7 +85,7 @@ def check_whole(file: BinaryIO, name: str) -> None:
     head = file.read(HEAD_BYTES)
     if not head:
         raise BadInput(
-            say("'{name}' is empty (0 bytes).", name=name),
+            tr_lazy("'{name}' is empty (0 bytes).", name=name),
             "Copy it again from where it came, or leave it out.",
         )
     if sniff(head) == DICOM:

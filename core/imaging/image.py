@@ -24,7 +24,7 @@ class ValueWindow:
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueScale:
     """What stored numbers mean, and how they are meant to be seen; the same for all slices of a volume.
 
     A stored number ``s`` is the value ``s * slope + intercept`` in ``unit`` ("HU", or nothing).
@@ -59,7 +59,7 @@ class Image:
     name: str = ""
     spacing_mm: tuple[float, float] | None = None
     black: float = 0.0
-    values: Values = field(default_factory=Values)
+    values: ValueScale = field(default_factory=ValueScale)
     notes: tuple[str, ...] = ()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: Pixels of one image; checked against the header before anything is decoded.
 MAX_PIXELS = 200_000_000
@@ -32,4 +32,4 @@ def size_text(count: int) -> str:
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.3g} {unit}"
         value /= 1000
-    return say("{value:.3g} TB", value=value)
+    return tr_lazy("{value:.3g} TB", value=value)

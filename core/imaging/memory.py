@@ -7,7 +7,7 @@ from pathlib import Path
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: Share of the free memory that one volume may take.
 SHARE = 0.6
@@ -34,9 +34,11 @@ def check_fits(size: int, name: str) -> None:
     """
     free = free_bytes()
     if size > MAX_ARRAY_BYTES or (free is not None and size > SHARE * free):
-        there = "" if free is None else say(", and {free} are free", free=size_text(free))
+        there = "" if free is None else tr_lazy(", and {free} are free", free=size_text(free))
         raise BadInput(
-            say("'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=there),
+            tr_lazy(
+                "'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=there
+            ),
             "Close other programs, or look at its slices one by one.",
         )
 

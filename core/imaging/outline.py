@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: Corners of a polygon, and runs of a mask, beyond which a stored one is taken for damaged.
 MAX_POINTS = 100_000
@@ -170,7 +170,7 @@ def outline_from_json(data: dict[str, Any]) -> Outline | None:
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     raise BadInput(
-        say("A stored region of kind '{kind}' is damaged.", kind=kind),
+        tr_lazy("A stored region of kind '{kind}' is damaged.", kind=kind),
         "Draw it again, or import the case again.",
     )
 

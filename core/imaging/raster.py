@@ -29,13 +29,13 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
     from PIL import ImageFile
 
-COPY_AGAIN = say("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
 
 _ORIENTATION = 0x0112
 _PHOTOMETRIC = 262
@@ -140,19 +140,19 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
             return
         if isinstance(error, MemoryError):
             raise BadInput(
-                say("'{name}' needs more memory than this computer has free.", name=self.name),
+                tr_lazy("'{name}' needs more memory than this computer has free.", name=self.name),
                 "Close other programs or make the image smaller.",
             ) from None
         if "not identified by this driver" in str(error):
             raise BadInput(
-                say("'{name}' has no pixels, or its header is damaged.", name=self.name), COPY_AGAIN
+                tr_lazy("'{name}' has no pixels, or its header is damaged.", name=self.name), COPY_AGAIN
             ) from None
         if "truncated" in str(error).lower() or isinstance(error, EOFError):
             raise BadInput(
-                say("'{name}' is cut off: a part of the image is missing.", name=self.name), COPY_AGAIN
+                tr_lazy("'{name}' is cut off: a part of the image is missing.", name=self.name), COPY_AGAIN
             ) from None
         raise BadInput(
-            say("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
+            tr_lazy("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
             "Open it in an image program and save it as PNG, or leave it out.",
         ) from None
 
@@ -177,7 +177,7 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     )
 
     if not data:
-        raise BadInput(say("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
     readers: dict[str | None, Any] = {
         "PNG": PngImagePlugin.PngImageFile,
         "JPEG": JpegImagePlugin.JpegImageFile,
@@ -190,12 +190,12 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     reader = readers.get(sniff(head))
     if reader is None:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' is not an image that can be read: it looks like {head}.",
                 name=name,
                 head=foreign_format(head),
             ),
-            say("Save it as {readable}, or leave it out.", readable=READABLE),
+            tr_lazy("Save it as {readable}, or leave it out.", readable=READABLE),
         )
     opened: ImageFile.ImageFile = reader(io.BytesIO(data))
     return opened
@@ -205,12 +205,12 @@ def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
         raise BadInput(
-            say("'{name}' has no pixels ({width} x {height}).", name=name, width=width, height=height),
+            tr_lazy("'{name}' has no pixels ({width} x {height}).", name=name, width=width, height=height),
             COPY_AGAIN,
         )
     if width * height > max_pixels:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
                 "{max_pixels:g} megapixels.",
                 name=name,
@@ -229,7 +229,7 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
             image.seek(frame)
         except EOFError:
             raise BadInput(
-                say("'{name}' has no image number {frame} (counted from 0).", name=name, frame=frame),
+                tr_lazy("'{name}' has no image number {frame} (counted from 0).", name=name, frame=frame),
                 "Import it again.",
             ) from None
         return
@@ -237,13 +237,13 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
         only = _only_page(image)
         if only is None:
             raise BadInput(
-                say("'{name}' holds several pages, and one case is one image.", name=name),
+                tr_lazy("'{name}' holds several pages, and one case is one image.", name=name),
                 "Save the pages that matter as single images.",
             )
         image.seek(only)
     elif getattr(image, "is_animated", False):
         raise BadInput(
-            say("'{name}' is an animation, and one case is one still image.", name=name),
+            tr_lazy("'{name}' is an animation, and one case is one still image.", name=name),
             "Save the frames that matter as single images.",
         )
 
@@ -345,7 +345,7 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     if not finite.all():
         if not finite.any():
             raise BadInput(
-                say("'{name}' holds no number in any pixel (all NaN or infinite).", name=name), COPY_AGAIN
+                tr_lazy("'{name}' holds no number in any pixel (all NaN or infinite).", name=name), COPY_AGAIN
             )
         numbers[~finite] = numbers[finite].min()
     low, high = float(numbers.min()), float(numbers.max())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MaskOutline, Outline, outline_from_json
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Region:
         right, bottom = min(width, self.x + self.width), min(height, self.y + self.height)
         if right <= left or bottom <= top:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The region {x},{y},{width},{height} lies outside the image of {width2} x "
                     "{height2} pixels.",
                     x=self.x,
@@ -121,12 +121,12 @@ class Region:
             x, y, width, height = (int(part) for part in text.split(","))
         except ValueError:
             raise BadInput(
-                say("The region '{value}' is not x,y,w,h in whole pixels.", value=text),
+                tr_lazy("The region '{value}' is not x,y,w,h in whole pixels.", value=text),
                 "Write it like 20,30,128,96.",
             ) from None
         if width <= 0 or height <= 0:
             raise BadInput(
-                say("The region '{value}' is empty.", value=text), "Width and height must be above 0."
+                tr_lazy("The region '{value}' is empty.", value=text), "Width and height must be above 0."
             )
         return Region(x, y, width, height)
 

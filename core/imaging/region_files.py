@@ -13,10 +13,10 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
-from semblance.core.imaging.package import read_file
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import read_file
+from semblance.core.language import tr_lazy
 
 FORMAT = "semblance-regions"
 VERSION = 1
@@ -53,24 +53,24 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
-            say("'{name}' holds no regions.", name=name), "Choose a file that regions were exported to."
+            tr_lazy("'{name}' holds no regions.", name=name), "Choose a file that regions were exported to."
         )
     if document.get("version") != VERSION:
         raise BadInput(
-            say("'{name}' was written by a newer version.", name=name),
+            tr_lazy("'{name}' was written by a newer version.", name=name),
             "Export the regions again, or use that version.",
         )
     listed = document.get("regions")
     if not isinstance(listed, list) or len(listed) > _MOST:
         raise BadInput(
-            say("'{name}' is damaged: its list of regions.", name=name), "Export the regions again."
+            tr_lazy("'{name}' is damaged: its list of regions.", name=name), "Export the regions again."
         )
     drawn_in = document.get("picture")
     if size is not None and isinstance(drawn_in, dict):
         drawn = (drawn_in.get("height"), drawn_in.get("width"))
         if drawn != size:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The regions of '{name}' were drawn in an image of {drawn} x {drawn2} pixels, this "
                     "one has {size} x {size2}.",
                     name=name,
@@ -86,11 +86,12 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
         pixels = item.get("pixels") if isinstance(item, dict) else None
         if not isinstance(pixels, dict):
             raise BadInput(
-                say("'{name}' is damaged: a region without pixels.", name=name), "Export the regions again."
+                tr_lazy("'{name}' is damaged: a region without pixels.", name=name),
+                "Export the regions again.",
             )
         region = Region.from_json(pixels)
         if region.width <= 0 or region.height <= 0:
-            raise BadInput(say("'{name}' holds an empty region.", name=name), "Export the regions again.")
+            raise BadInput(tr_lazy("'{name}' holds an empty region.", name=name), "Export the regions again.")
         regions.append(region)
     return regions
 
@@ -109,7 +110,7 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
     data = read_file(path, str(path))
     if len(data) > _LONGEST:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{path}' is {n} long; the limit is {longest}.",
                 path=path,
                 n=size_text(len(data)),
@@ -121,7 +122,7 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
         document = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise BadInput(
-            say("'{path}' is not JSON.", path=path), "Choose a file that regions were exported to."
+            tr_lazy("'{path}' is not JSON.", path=path), "Choose a file that regions were exported to."
         ) from None
     return regions_of_json(document, str(path), size=size)
 
@@ -159,7 +160,7 @@ def check_mask_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) ->
     """
     if shape != size:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The mask '{path}' is {shape} x {shape2} pixels, its image {size} x {size2}.",
                 path=name,
                 shape=shape[1],
@@ -201,6 +202,6 @@ def _replace(path: Path, data: bytes) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise BadInput(
-            say("'{path}' cannot be written: {strerror}.", path=path, strerror=error.strerror),
+            tr_lazy("'{path}' cannot be written: {strerror}.", path=path, strerror=error.strerror),
             "Choose another folder.",
         ) from None

@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.closed_contour import (
+    FARTHEST,
+    Contour,
+    ContourWeights,
+    angles,
+    best_contour,
+    sampled,
+)
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Polygon
-from semblance.core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
@@ -30,8 +37,8 @@ WHOLE_BREAST_RADII = (0.015, 0.021, 0.03, 0.042, 0.06, 0.085)
 _BACKGROUND, _DARK = 0.3, 0.1
 
 # These were chosen on every second of the 50 BUSI images with masks; the benchmark scores the others.
-CLICK = Weights(edge=1.0, grey=1.0, size=0.3, bend=0.05)
-BOX = Weights(edge=1.0, grey=3.0, size=2.0, bend=0.05)
+CLICK = ContourWeights(edge=1.0, grey=1.0, size=0.3, bend=0.05)
+BOX = ContourWeights(edge=1.0, grey=3.0, size=2.0, bend=0.05)
 #: Deviation of the Gaussian before sampling, as a share of the expected radius.
 SMOOTHING = 0.06
 #: A mass fills this share of the half width and height of the rectangle drawn around it.
@@ -54,7 +61,7 @@ class _Found:
 
     centre: tuple[float, float]
     axes: tuple[float, float]
-    line: Line
+    line: Contour
 
     @property
     def clarity(self) -> float:
@@ -87,8 +94,8 @@ def segment_at(
     where wide black margins tell of a whole mammogram, larger ones elsewhere.
     ``polarity``: whether the mass is brighter or darker than what surrounds it; ``auto`` tries both.
     ``method``: ``radial``, a smooth closed line that every ray from the click meets once
-    (:mod:`semblance.core.imaging.radial`), or ``walker``, the random walker of L. Grady, IEEE PAMI 28(11), 2006,
-    started from that line, which can take any shape.
+    (:mod:`semblance.core.imaging.closed_contour`), or ``walker``, the random walker of L. Grady, IEEE PAMI
+    28(11), 2006, started from that line, which can take any shape.
 
     Never empty, the same for the same image, and quick whatever the image's size: about
     :data:`WORKING` x :data:`WORKING` pixels are looked at for each radius.
@@ -99,7 +106,7 @@ def segment_at(
     """
     if not (0 <= x < image.width and 0 <= y < image.height):
         raise BadInput(
-            say(
+            tr_lazy(
                 "The click {x:g},{y:g} lies outside the image of {width} x {height} pixels.",
                 x=x,
                 y=y,
@@ -110,7 +117,8 @@ def segment_at(
         )
     if radius is not None and not 0 < radius < math.inf:
         raise BadArguments(
-            say("The radius {radius:g} is not above 0.", radius=radius), "Give the expected radius in pixels."
+            tr_lazy("The radius {radius:g} is not above 0.", radius=radius),
+            "Give the expected radius in pixels.",
         )
     shorter = min(image.width, image.height)
     shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(image) else CLICK_RADII
@@ -148,7 +156,7 @@ def _around(
     image: Image,
     centre: tuple[float, float],
     axes: tuple[float, float],
-    weights: Weights,
+    weights: ContourWeights,
     polarity: Polarity,
     farthest: Floats | None,
 ) -> _Found:
@@ -163,7 +171,7 @@ def _around(
     inside = ((centre[0] - left - shift) / block, (centre[1] - top - shift) / block)
     rays = sampled(smooth, inside, (axes[0] / block, axes[1] / block))
     brights = {"auto": (True, False), "bright": (True,), "dark": (False,)}[polarity]
-    lines = [best_line(rays, bright, weights, farthest) for bright in brights]
+    lines = [best_contour(rays, bright, weights, farthest) for bright in brights]
     return _Found(centre, axes, max(lines, key=lambda line: line.edge))
 
 
@@ -182,7 +190,7 @@ def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floa
     cut = image.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            say("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]

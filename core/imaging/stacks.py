@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 #: The array beside volumes that tells mm along slices, rows and columns.
 SPACING = "spacing"
@@ -43,10 +43,10 @@ class FileStack(Stack):
         Raises:
             BadInput: no such slice, its file is gone or damaged, or of another size than the first.
         """
-        found = self._opened(self._slices[checked_place(self, place)])
+        found = self._opened(self._slices[checked_slice(self, place)])
         if (found.height, found.width) != self.shape[1:]:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{found}' is {width} x {height} pixels, the volume's first slice {shape} x {shape2}.",
                     found=found.name,
                     width=found.width,
@@ -59,14 +59,16 @@ class FileStack(Stack):
         return found
 
 
-def checked_place(stack: Stack, place: int) -> int:
+def checked_slice(stack: Stack, place: int) -> int:
     """
     Raises:
         BadInput: ``stack`` has no slice ``place``.
     """
     if not 0 <= place < len(stack):
         raise BadInput(
-            say("'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)),
+            tr_lazy(
+                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)
+            ),
             "Choose another.",
         )
     return place
@@ -80,7 +82,7 @@ def is_volume_shape(shape: tuple[int, ...]) -> bool:
     return len(shape) == 3 and shape[2] not in _COLOURS
 
 
-def told_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
+def stored_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
     """What the array ``SPACING`` says of the volumes beside it, or of one ``row`` of them.
 
     ``spacing``: (3,) of all or (n, 3) of each; ``None`` where it says nothing that can be.
@@ -108,11 +110,11 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
     if voxels.ndim != 3 or voxels.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            say("'{name}' is an array of {shape} numbers, not a volume.", name=name, shape=shape),
+            tr_lazy("'{name}' is an array of {shape} numbers, not a volume.", name=name, shape=shape),
             "A volume is slices x rows x columns.",
         )
     if voxels.dtype.kind not in "biuf":
-        raise BadInput(say("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
+        raise BadInput(tr_lazy("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.raster import load
 
@@ -44,7 +44,7 @@ def thumbnail(image: Image, longest: int = LONGEST) -> bytes:
     """JPEG bytes of the whole image, its longest side at most ``longest`` pixels."""
     from PIL import Image as PILImage
 
-    if image.pixels.dtype == np.uint8 and image.values == Values() and image.white == 255.0:
+    if image.pixels.dtype == np.uint8 and image.values == ValueScale() and image.white == 255.0:
         return _packed(PILImage.fromarray(image.pixels), longest)
     shown = _windowed(image)
     if image.values.inverse:

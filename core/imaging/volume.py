@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Spacing = tuple[float, float, float]
 
@@ -32,7 +32,7 @@ class Volume:
     """
 
     voxels: npt.NDArray[Any]
-    values: Values = field(default_factory=Values)
+    values: ValueScale = field(default_factory=ValueScale)
     spacing_mm: Spacing | None = None
     name: str = ""
     origin: tuple[int, int, int] = (0, 0, 0)
@@ -113,14 +113,16 @@ class Stack(abc.ABC):
                 first, last = max(0, part.z), min(depth, part.z + part.depth)
         if last <= first:
             raise BadInput(
-                say("The region lies outside the {depth} slices of '{name}'.", depth=depth, name=self.name),
+                tr_lazy(
+                    "The region lies outside the {depth} slices of '{name}'.", depth=depth, name=self.name
+                ),
                 "Choose a slice within them.",
             )
         head = self.image(first)
         size = (last - first) * (bottom - top) * (right - left) * head.pixels.dtype.itemsize
         if size > MAX_ARRAY_BYTES:
             raise BadInput(
-                say("'{name}' would take {size} of memory.", name=self.name, size=size_text(size)),
+                tr_lazy("'{name}' would take {size} of memory.", name=self.name, size=size_text(size)),
                 "Choose a region of it instead.",
             )
         out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
@@ -129,7 +131,7 @@ class Stack(abc.ABC):
             one = head if place == first else self.image(place)
             if one.is_colour:
                 raise BadInput(
-                    say("'{name}' is in colour, and a volume is grey.", name=self.name),
+                    tr_lazy("'{name}' is in colour, and a volume is grey.", name=self.name),
                     "Use single images of it.",
                 )
             cut = one.pixels[top:bottom, left:right]

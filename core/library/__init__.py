@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -23,23 +23,25 @@ def check_is_library(path: Path) -> None:
     for room in ROOMS:
         if (path / room).is_symlink():
             raise BadInput(
-                say("{path} holds a link in place of its own '{room}'.", path=path, room=room),
+                tr_lazy("{path} holds a link in place of its own '{room}'.", path=path, room=room),
                 "No link is followed out of a library, for what lies there may be anybody's. Put the files "
                 "themselves in its place, or restore a backup.",
             )
     if not (path / CATALOGUE).is_file():
         if any((path / room).exists() for room in ROOMS):
             raise BadInput(
-                say("The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE),
+                tr_lazy(
+                    "The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE
+                ),
                 "Restore a backup (semblance restore), or import its images into a new library.",
             )
         if path.exists():
             raise BadInput(
-                say("{path} is not a library.", path=path),
+                tr_lazy("{path} is not a library.", path=path),
                 "Choose the folder of a library: its name mostly ends in .semblance.",
             )
         raise BadInput(
-            say("{path} does not exist.", path=path),
+            tr_lazy("{path} does not exist.", path=path),
             "Was it moved, renamed or removed, or is its disk not connected? Open it where it is now.",
         )
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from semblance.core.imaging.package import open_plainly
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.damage import complaints
 from semblance.core.library.database import has_no_room, in_words, plain_errors
@@ -76,7 +76,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     library, file = library.absolute(), file.absolute()
     if file.is_relative_to(library):
         raise BadArguments(
-            say("{file} lies in the library itself.", file=file),
+            tr_lazy("{file} lies in the library itself.", file=file),
             "Choose a folder outside it, best on another disk.",
         )
     sweep(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
@@ -87,7 +87,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
         copy.touch()
     except OSError as error:
         raise SemblanceError(
-            say("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
+            tr_lazy("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
             "Choose a folder that exists and that you may write to, with room.",
         ) from error
     try:
@@ -125,7 +125,7 @@ def _has(library: Path, name: str) -> bool:
 
 def _closed(file: Path, error: OSError) -> SemblanceError:
     return SemblanceError(
-        say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+        tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
         "Look who may read it; `semblance doctor LIB` says more.",
     )
 
@@ -136,7 +136,7 @@ def _wanted(library: Path, copy: Path) -> list[str]:
     copy_catalogue(library / CATALOGUE, copy)
     if wrong := complaints(copy):
         raise BadInput(
-            say("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
+            tr_lazy("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
             "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
         )
     names = [CATALOGUE]
@@ -164,7 +164,7 @@ def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Rep
         with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             for done, name in enumerate(names):
                 reporter.check_cancelled()
-                reporter.progress(done, len(names), say("Backing up {library}", library=library.name))
+                reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
                 source = copy if name == CATALOGUE else library / name
                 info = zipfile.ZipInfo(name)
                 # Numbers are packed already.
@@ -204,10 +204,10 @@ def _read_back(part: Path, reporter: Reporter) -> None:
                 reporter.progress(done, len(files), "Reading the backup back")
                 with _told_damaged(part), archive.open(name) as entry:
                     if _copied(entry, None, told["size"]) != told:
-                        raise BadInput(say("{name} in it is not what it was.", name=name))
+                        raise BadInput(tr_lazy("{name} in it is not what it was.", name=name))
     except BadInput as error:
         raise SemblanceError(
-            say("The backup does not read back as it was written: {message}", message=error.message),
+            tr_lazy("The backup does not read back as it was written: {message}", message=error.message),
             "Nothing was kept. Check the disk it was written to, or choose another.",
         ) from error
 
@@ -222,7 +222,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
     library = library.absolute()
     if library.exists() and (not library.is_dir() or any(library.iterdir())):
         raise BadInput(
-            say("{library} exists already.", library=library),
+            tr_lazy("{library} exists already.", library=library),
             "Choose a new name: a backup never replaces what is there.",
         )
     making = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
@@ -231,7 +231,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
         needed, free = sum(told["size"] for told in files.values()), shutil.disk_usage(library.parent).free
         if needed > free:
             raise SemblanceError(
-                say(
+                tr_lazy(
                     "{parent} has {free} left; the library needs {needed}.",
                     parent=library.parent,
                     free=size_text(free),
@@ -257,13 +257,15 @@ def _unpack(
 ) -> None:
     for done, (name, told) in enumerate(files.items()):
         reporter.check_cancelled()
-        reporter.progress(done, len(files), say("Restoring {making}", making=making.name.partition(".")[0]))
+        reporter.progress(
+            done, len(files), tr_lazy("Restoring {making}", making=making.name.partition(".")[0])
+        )
         target = making / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with _told_damaged(file), archive.open(name) as entry, target.open("xb") as out:
             if _copied(entry, out, told["size"]) != told:
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
                     )
                 )
@@ -277,18 +279,20 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-            wrong = [say("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)]
+            wrong = [
+                tr_lazy("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)
+            ]
             found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         version = str(found[0]) if found else ""
         if version.isdecimal() and int(version) > schema.VERSION:
             raise BadInput(
-                say("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+                tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
             )
         if not wrong and not version.isdecimal():
-            wrong = [say("it does not say its version")]
+            wrong = [tr_lazy("it does not say its version")]
     if wrong:
         raise BadInput(
-            say("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),
+            tr_lazy("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),
             "Use another backup.",
         )
 
@@ -299,7 +303,7 @@ def _told_damaged(file: Path) -> Iterator[None]:
         yield
     except _DAMAGED as error:
         raise BadInput(
-            say("{file} is not a backup, or it is damaged.", file=file), "Use another backup."
+            tr_lazy("{file} is not a backup, or it is damaged.", file=file), "Use another backup."
         ) from error
 
 
@@ -312,7 +316,7 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, A
                 archive = zipfile.ZipFile(plain)
         except OSError as error:
             raise BadInput(
-                say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+                tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
                 "Choose another file.",
             ) from error
         with archive:
@@ -325,37 +329,41 @@ def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()) or len(entries) > MAX_FILES or MANIFEST not in entries:
         raise BadInput(
-            say("{file} is not a backup of a library.", file=file),
+            tr_lazy("{file} is not a backup of a library.", file=file),
             "Choose a file made by `semblance backup`.",
         )
     if entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
-        raise BadInput(say("The list of files in {file} is far too large.", file=file), "Use another backup.")
+        raise BadInput(
+            tr_lazy("The list of files in {file} is far too large.", file=file), "Use another backup."
+        )
     with archive.open(MANIFEST) as entry:
         document = json.loads(entry.read(MAX_MANIFEST_BYTES + 1))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
-            say("{file} is not a backup of a library.", file=file),
+            tr_lazy("{file} is not a backup of a library.", file=file),
             "Choose a file made by `semblance backup`.",
         )
     if not isinstance(document.get("version"), int) or document["version"] > VERSION:
         raise BadInput(
-            say("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+            tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
         )
     files: dict[str, dict[str, Any]] = {}
     for name, told in document["files"].items():
         info = entries.get(name)
         if not _ALLOWED.fullmatch(name) or info is None:
             raise BadInput(
-                say("{file} holds or names '{name}', which no library has.", file=file, name=name[:80]),
+                tr_lazy("{file} holds or names '{name}', which no library has.", file=file, name=name[:80]),
                 "Use another backup.",
             )
         size = int(told["size"])
         bomb = size > RATIO_CHECKED_FROM and info.compress_size * MAX_RATIO < size
         if size != info.file_size or size < 0 or bomb:
             raise BadInput(
-                say("{file} is damaged: {name} in it has another size than it says.", file=file, name=name)
+                tr_lazy(
+                    "{file} is damaged: {name} in it has another size than it says.", file=file, name=name
+                )
             )
         files[name] = {"size": size, "sha256": str(told["sha256"])}
     if CATALOGUE not in files:
-        raise BadInput(say("{file} holds no catalogue.", file=file), "Use another backup.")
+        raise BadInput(tr_lazy("{file} holds no catalogue.", file=file), "Use another backup.")
     return files

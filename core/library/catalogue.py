@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
 from semblance.core.library.database import check_version, connect, in_parts, plain_errors, transaction
 from semblance.core.library.forgetting import forget_failures, forget_numbers
@@ -296,7 +296,7 @@ class Catalogue:
         found = self.read(sa.select(cases.c.id).where(cases.c.case_id == case_id))
         if not found:
             raise BadInput(
-                say(
+                tr_lazy(
                     "There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.file.parent.name
                 ),
                 "`semblance info LIB --json` lists the case ids.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import ConceptRecord, MarkRecord, now
 from semblance.core.library.schema import concept_marks, concepts
@@ -98,12 +98,13 @@ class ConceptTable:
             raise BadInput("A concept needs a name.", "Type a word or two, such as 'spiculated margin'.")
         if len(short) > LONGEST:
             raise BadInput(
-                say("'{short}…' is too long a name.", short=short[:LONGEST]),
-                say("Use at most {longest} letters.", longest=LONGEST),
+                tr_lazy("'{short}…' is too long a name.", short=short[:LONGEST]),
+                tr_lazy("Use at most {longest} letters.", longest=LONGEST),
             )
         for one in self.all():
             if one.id != own and one.name.casefold() == short.casefold():
                 raise BadInput(
-                    say("There is a concept called '{one}' already.", one=one.name), "Choose another name."
+                    tr_lazy("There is a concept called '{one}' already.", one=one.name),
+                    "Choose another name.",
                 )
         return short

@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.database import BUSY_S, has_no_room, in_words, made_by_newer
 from semblance.core.library.row_sums import allow_sums, changed_rows, quoted, text_of
@@ -68,7 +68,7 @@ def lacking(file: Path) -> list[str]:
         if _version(connection, there["meta"]) not in (None, schema.VERSION):
             return []
         found = [
-            say("its table '{table}' has no '{column}'", table=table.name, column=column.name)
+            tr_lazy("its table '{table}' has no '{column}'", table=table.name, column=column.name)
             for table in schema.tables.sorted_tables
             for column in table.columns
             if column.name not in there[table.name]

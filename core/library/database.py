@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.row_sums import COLUMNS, allow_sums, keeping_sums, renewing_sums, summed_columns
@@ -86,12 +86,13 @@ def plain_errors(file: Path) -> Iterator[None]:
         raise in_words(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
-            say("Another program changed {library} at the same moment.", library=library.name), "Try again."
+            tr_lazy("Another program changed {library} at the same moment.", library=library.name),
+            "Try again.",
         ) from error
     except DatabaseError as error:
         raise _damaged(file, str(error.orig)) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise _damaged(file, say("a text in it cannot be read")) from error
+        raise _damaged(file, tr_lazy("a text in it cannot be read")) from error
     except OSError as error:
         raise in_words(library, error.strerror or str(error)) from error
 
@@ -100,18 +101,18 @@ def not_writable(library: Path) -> SemblanceError:
     """What a person hears who wants to change a library that only can be read."""
     if has_no_room(library):
         return SemblanceError(
-            say("The disk holding {library} is full.", library=library),
+            tr_lazy("The disk holding {library} is full.", library=library),
             "Free some space and open the library again; what was finished is kept.",
         )
     return SemblanceError(
-        say("The library {library} cannot be written to.", library=library),
+        tr_lazy("The library {library} cannot be written to.", library=library),
         "Copy it to a folder you may write to, or change its permissions.",
     )
 
 
 def _damaged(file: Path, what: str) -> BadInput:
     return BadInput(
-        say("The catalogue {file} is damaged: {what}.", file=file, what=what),
+        tr_lazy("The catalogue {file} is damaged: {what}.", file=file, what=what),
         "Save what can be read of it (semblance doctor LIB --repair, or File > Check this library…), or "
         "restore a backup.",
     )
@@ -135,25 +136,25 @@ def in_words(library: Path, what: str) -> SemblanceError:
     low = what.lower()
     if "full" in low or "no space" in low or ("disk i/o" in low and has_no_room(library)):
         return SemblanceError(
-            say("The disk holding {library} is full.", library=library),
+            tr_lazy("The disk holding {library} is full.", library=library),
             "Free some space and start again; what was finished is kept.",
         )
     if "readonly" in low or "read-only" in low or "permission" in low:
         return not_writable(library)
     if "unable to open" in low:
         return SemblanceError(
-            say("The catalogue of {library} cannot be opened.", library=library),
+            tr_lazy("The catalogue of {library} cannot be opened.", library=library),
             "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
         )
     if "could not decode" in low:
-        return _damaged(library / CATALOGUE, say("a text in it cannot be read"))
+        return _damaged(library / CATALOGUE, tr_lazy("a text in it cannot be read"))
     if "locked" in low:
         return SemblanceError(
-            say("The library {library} is busy in another program.", library=library.name),
+            tr_lazy("The library {library} is busy in another program.", library=library.name),
             "Close the other one, or wait, then try again.",
         )
     return SemblanceError(
-        say("The library {library} could not be used: {what}.", library=library, what=what),
+        tr_lazy("The library {library} could not be used: {what}.", library=library, what=what),
         "Check the disk, then try again.",
     )
 
@@ -187,7 +188,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
             version = None
         if version is None:
             raise BadInput(
-                say("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
+                tr_lazy("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
                 "It may be half written; restore a backup, or make a new library from the images.",
             )
         if version > schema.VERSION:
@@ -195,7 +196,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
         if version < schema.VERSION:
             if not writable:
                 raise SemblanceError(
-                    say(
+                    tr_lazy(
                         "{parent} was made by an older Semblance and cannot be changed here.",
                         parent=file.parent.name,
                     ),
@@ -207,7 +208,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
 def made_by_newer(file: Path, version: int) -> BadInput:
     """What a person hears whose library this version does not know yet."""
     return BadInput(
-        say(
+        tr_lazy(
             "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to {version2}).",
             parent=file.parent.name,
             version=version,
@@ -220,7 +221,7 @@ def made_by_newer(file: Path, version: int) -> BadInput:
 def _version(connection: sa.Connection, file: Path) -> int | None:
     found = connection.execute(sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")).scalar()
     if found is not None and not str(found).isdecimal():
-        raise _damaged(file, say("its version is '{found}'", found=found))
+        raise _damaged(file, tr_lazy("its version is '{found}'", found=found))
     return None if found is None else int(found)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import CATALOGUE, account, now
 
 FILE = "exports.log"
@@ -47,7 +47,7 @@ def note_export(
             os.close(handle)
     except OSError as error:
         raise SemblanceError(
-            say(
+            tr_lazy(
                 "The export is written, but {file} could not note it: {reason}.",
                 file=file,
                 reason=error.strerror or error,
@@ -71,7 +71,7 @@ def exports_of(library: Path) -> list[Mapping[str, Any]]:
             lines = opened.read(_MAX_BYTES).splitlines()
     except OSError as error:
         raise SemblanceError(
-            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
             "Look who may read the library.",
         ) from error
     return [_entry(line) for line in lines[-LISTED:] if line.strip()]

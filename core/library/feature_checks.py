@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file, create_store
@@ -52,7 +52,7 @@ def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter 
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
-        reporter.progress(done, len(needed), say("Checking {feature_set}", feature_set=feature_set.name))
+        reporter.progress(done, len(needed), tr_lazy("Checking {feature_set}", feature_set=feature_set.name))
         if not _sound(array, number, known[number]) or _changed(features, feature_set, number, sums):
             damaged.append(number)
     lost = sum(counts[number] for number in damaged)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.feature_stores import create_store, sum_of_chunk
 from semblance.core.library.forgetting import forget_numbers
@@ -39,7 +39,7 @@ class FeatureSets:
         found = self.all()
         if not found:
             raise BadInput(
-                say("{parent} has no features yet.", parent=self._catalogue.file.parent.name),
+                tr_lazy("{parent} has no features yet.", parent=self._catalogue.file.parent.name),
                 "Extract some first: semblance features LIB --extractor gabor.",
             )
         names = ", ".join(feature_set.name for feature_set in found)
@@ -47,14 +47,15 @@ class FeatureSets:
             if len(found) > 1:
                 raise BadArguments(
                     "The library has several feature sets.",
-                    say("Choose one with --features: {names}.", names=names),
+                    tr_lazy("Choose one with --features: {names}.", names=names),
                 )
             return found[0]
         for feature_set in found:
             if feature_set.name == name:
                 return feature_set
         raise BadArguments(
-            say("There is no feature set '{name}'.", name=name), say("There are: {names}.", names=names)
+            tr_lazy("There is no feature set '{name}'.", name=name),
+            tr_lazy("There are: {names}.", names=names),
         )
 
     def make(
@@ -356,7 +357,7 @@ def _same(
     wanted = (extractor, version, dict(settings), tuple(columns))
     if (known.extractor, known.version, dict(known.settings), known.columns) != wanted:
         raise BadArguments(
-            say(
+            tr_lazy(
                 "The feature set '{known}' was made otherwise (by {extractor} {version}).",
                 known=known.name,
                 extractor=known.extractor,
@@ -375,7 +376,7 @@ def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
 
 def _closed(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
     return BadInput(
-        say(
+        tr_lazy(
             "The numbers of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
             feature_set=feature_set.name,
             store=store,
@@ -387,7 +388,7 @@ def _closed(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
 
 def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
     return BadInput(
-        say(
+        tr_lazy(
             "The numbers of the feature set '{feature_set}' ({store}) are lost or damaged.",
             feature_set=feature_set.name,
             store=store,

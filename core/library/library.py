@@ -17,8 +17,8 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.imaging.deidentify import Pseudonyms
-from semblance.core.language import say
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.concepts import ConceptTable
@@ -66,7 +66,7 @@ class Library:
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise BadInput(
-                    say("{path} exists and is not a library.", path=path),
+                    tr_lazy("{path} exists and is not a library.", path=path),
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -168,10 +168,10 @@ class Library:
         for record in found:
             if record.name == name:
                 return record
-        names = ", ".join(record.name for record in found) or say("none yet")
+        names = ", ".join(record.name for record in found) or tr_lazy("none yet")
         raise BadArguments(
-            say("There is no metric '{name}' in {path}.", name=name, path=self.path.name),
-            say("There are: {names}.", names=names),
+            tr_lazy("There is no metric '{name}' in {path}.", name=name, path=self.path.name),
+            tr_lazy("There are: {names}.", names=names),
         )
 
     def _metric_file(self, name: str) -> Path:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentify import Pseudonyms
-from semblance.core.language import say
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.schema import meta
 
@@ -28,7 +28,7 @@ def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
         return Pseudonyms(bytes.fromhex(str(key)))
     except ValueError:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The key of {library} for patients' pseudonyms is damaged.",
                 library=catalogue.file.parent.name,
             ),

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 SUFFIX = ".semblance"
 CATALOGUE = "catalogue.sqlite"
@@ -28,7 +28,7 @@ ROOMS = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", D
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 
 #: Reason of a file whose state is "missing".
-NOT_THERE = say("The file is no longer there.")
+NOT_THERE = tr_lazy("The file is no longer there.")
 
 #: A slice of a volume: the path of its file within the source, and its frame in it.
 Slice = tuple[str, int | None]
@@ -213,11 +213,11 @@ def checked_name(name: str, what: str) -> str:
     """
     name = name.strip()
     if not name:
-        raise BadArguments(say("{what} needs a name.", what=what), "Give one, such as 'first'.")
+        raise BadArguments(tr_lazy("{what} needs a name.", what=what), "Give one, such as 'first'.")
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise BadArguments(
-            say("{what} cannot be called {name}.", what=what, name=ascii(name[:40])),
-            say("Use at most {longest_name} characters, without line breaks.", longest_name=LONGEST_NAME),
+            tr_lazy("{what} cannot be called {name}.", what=what, name=ascii(name[:40])),
+            tr_lazy("Use at most {longest_name} characters, without line breaks.", longest_name=LONGEST_NAME),
         )
     return name
 

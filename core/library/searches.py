@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import now, unique_name
 from semblance.core.library.schema import judgements, searches
@@ -125,7 +125,7 @@ def _check(connection: sa.Connection, name: str) -> None:
         )
     if _there(connection, name):
         raise BadArguments(
-            say("There is a search named '{name}' already.", name=name), "Choose another name."
+            tr_lazy("There is a search named '{name}' already.", name=name), "Choose another name."
         )
 
 
@@ -133,5 +133,5 @@ def _renamed(connection: sa.Connection, old: str, new: str) -> None:
     done = connection.execute(searches.update().where(searches.c.name == old).values(name=new))
     if not done.rowcount:
         raise BadArguments(
-            say("There is no search '{old}' any more.", old=old), "Another window may have changed it."
+            tr_lazy("There is no search '{old}' any more.", old=old), "Another window may have changed it."
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
 
@@ -87,7 +87,7 @@ class MetricCard:
                 continue
             value, kinds = values[entry.name], _KINDS[entry.name]
             if not isinstance(value, kinds) or isinstance(value, bool):
-                raise BadInput(say("The card of the metric has no usable '{entry}'.", entry=entry.name))
+                raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if isinstance(value, list):
                 value = tuple(str(item) for item in value)
             given[entry.name] = value

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import Reporter
 
@@ -92,7 +92,9 @@ class Learner(abc.ABC):
             BadArguments: nothing is fitted yet.
         """
         if not self.__sklearn_is_fitted__():
-            raise BadArguments(say("{title} has learnt nothing yet.", title=self.title), "Call fit first.")
+            raise BadArguments(
+                tr_lazy("{title} has learnt nothing yet.", title=self.title), "Call fit first."
+            )
         return self.metric().embed(X)
 
     def fit_transform(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:

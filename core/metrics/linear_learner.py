@@ -14,11 +14,11 @@ from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.inputs.memory import check_features
-from semblance.core.metrics.inputs.rows import training_rows
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training_data.memory import check_features
+from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.tasks import SILENT, Reporter
 
 

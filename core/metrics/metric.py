@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
-from semblance.core.metrics.inputs.rows import as_rows
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.steps.step import Step
+from semblance.core.metrics.training_data.rows import as_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,12 @@ class Metric:
     def __post_init__(self) -> None:
         from semblance.core.metrics.storage import content_hash
 
-        groups = self.feature_groups or tuple(say("feature {n}", n=n) for n in range(1, self.n_features + 1))
+        groups = self.feature_groups or tuple(
+            tr_lazy("feature {n}", n=n) for n in range(1, self.n_features + 1)
+        )
         if len(groups) != self.n_features:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The metric takes {n_features} features, {n} are named.",
                     n_features=self.n_features,
                     n=len(groups),
@@ -51,7 +53,7 @@ class Metric:
         names = groups
         for step in self.steps:
             if step.n_features != len(names):
-                raise BadInput(say("The step '{value}' does not fit the one before it.", value=step.text))
+                raise BadInput(tr_lazy("The step '{value}' does not fit the one before it.", value=step.text))
             names = step.names(names)
         if self.distance.n_features != len(names):
             raise BadInput("The distance of the metric does not fit its steps.")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.impute import Impute
@@ -59,7 +59,7 @@ def attach_steps(
     steps = tuple(steps)
     n_features = steps[0].n_features if steps else metric.distance.n_features
     names = tuple(feature_names) or tuple(
-        say("feature {number}", number=number) for number in range(1, n_features + 1)
+        tr_lazy("feature {number}", number=number) for number in range(1, n_features + 1)
     )
     dropped: list[str] = []
     selected: tuple[str, ...] = ()

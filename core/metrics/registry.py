@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
-from semblance.core.metrics.comparators.convnet import ConvNet
-from semblance.core.metrics.comparators.distboost import DistBoost
-from semblance.core.metrics.comparators.euclidean import Euclidean
-from semblance.core.metrics.comparators.itml import ITML
-from semblance.core.metrics.comparators.l1 import L1
-from semblance.core.metrics.comparators.lda import LDA
-from semblance.core.metrics.comparators.lmnn import LMNN
-from semblance.core.metrics.comparators.mahalanobis import Mahalanobis
-from semblance.core.metrics.comparators.mmc import MMC
-from semblance.core.metrics.comparators.nca import NCA
-from semblance.core.metrics.comparators.ncmc import NCMC
-from semblance.core.metrics.comparators.pca import PrincipalComponents
-from semblance.core.metrics.comparators.rca import RCA
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.estimators.bdm import BDM, BDMV
+from semblance.core.metrics.estimators.bdm_kernel import BDMKernel
+from semblance.core.metrics.estimators.boostmetric import BoostMetric
+from semblance.core.metrics.estimators.ccml import CCML
+from semblance.core.metrics.estimators.conv_ccml import ConvCCML
+from semblance.core.metrics.estimators.convnet import ConvNet
+from semblance.core.metrics.estimators.distboost import DistBoost
+from semblance.core.metrics.estimators.euclidean import Euclidean
+from semblance.core.metrics.estimators.itml import ITML
+from semblance.core.metrics.estimators.l1 import L1
+from semblance.core.metrics.estimators.lda import LDA
+from semblance.core.metrics.estimators.lmnn import LMNN
+from semblance.core.metrics.estimators.mahalanobis import Mahalanobis
+from semblance.core.metrics.estimators.metricboost import MetricBoost
+from semblance.core.metrics.estimators.mmc import MMC
+from semblance.core.metrics.estimators.nca import NCA
+from semblance.core.metrics.estimators.ncmc import NCMC
+from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
+from semblance.core.metrics.estimators.pca import PrincipalComponents
+from semblance.core.metrics.estimators.rca import RCA
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.online.clicks import LEARNER as CLICKS
-from semblance.core.metrics.papers.bdm import BDM, BDMV
-from semblance.core.metrics.papers.bdm_kernel import BDMKernel
-from semblance.core.metrics.papers.boostmetric import BoostMetric
-from semblance.core.metrics.papers.ccml import CCML
-from semblance.core.metrics.papers.conv_ccml import ConvCCML
-from semblance.core.metrics.papers.metricboost import MetricBoost
-from semblance.core.metrics.papers.passive_aggressive import PassiveAggressive
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.parameters import checked
 
 _LEARNERS: tuple[type[Learner], ...] = (
@@ -71,7 +71,7 @@ def learner_class(name: str) -> type[Learner]:
             return learner
     names = ", ".join(learner.name for learner in _LEARNERS)
     raise BadArguments(
-        say("There is no learner '{name}'.", name=name), say("Learners: {names}.", names=names)
+        tr_lazy("There is no learner '{name}'.", name=name), tr_lazy("Learners: {names}.", names=names)
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances import DISTANCES
@@ -110,9 +110,9 @@ def save_metric(metric: Metric, path: Path) -> None:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        reason = error.strerror or say("the disk refused it")
+        reason = error.strerror or tr_lazy("the disk refused it")
         raise BadInput(
-            say("The metric could not be written to '{path}': {reason}.", path=path, reason=reason),
+            tr_lazy("The metric could not be written to '{path}': {reason}.", path=path, reason=reason),
             "Free some space or choose a folder you may write to.",
         ) from None
     finally:
@@ -146,22 +146,22 @@ def load_metric(path: str | Path) -> Metric:
             return _read(archive)
     except FileNotFoundError:
         raise BadInput(
-            say("There is no metric at '{path}'.", path=path), "Choose another, or train it again."
+            tr_lazy("There is no metric at '{path}'.", path=path), "Choose another, or train it again."
         ) from None
     except OSError as error:
-        reason = error.strerror or say("it cannot be read")
+        reason = error.strerror or tr_lazy("it cannot be read")
         raise BadInput(
-            say("The metric '{path}' could not be read: {reason}.", path=path, reason=reason),
+            tr_lazy("The metric '{path}' could not be read: {reason}.", path=path, reason=reason),
             "Check who may read it, restore a copy, or train the metric again.",
         ) from None
     except BadInput as error:
-        hint = error.hint or say("Train the metric again.")
+        hint = error.hint or tr_lazy("Train the metric again.")
         raise BadInput(
-            say("The metric '{path}' cannot be used. {message}", path=path, message=error.message), hint
+            tr_lazy("The metric '{path}' cannot be used. {message}", path=path, message=error.message), hint
         ) from None
     except _DAMAGED:
         raise BadInput(
-            say("'{path}' is not a metric, or it is damaged.", path=path),
+            tr_lazy("'{path}' is not a metric, or it is damaged.", path=path),
             "Restore a copy, or train the metric again.",
         ) from None
 
@@ -175,7 +175,7 @@ def _read(archive: zipfile.ZipFile) -> Metric:
     if any(info.compress_type not in _COMPRESSIONS for info in entries.values()):
         raise BadInput("It is packed in a way metrics are not.")
     if MANIFEST not in entries or entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
-        raise BadInput(say("It has no usable '{manifest}'.", manifest=MANIFEST))
+        raise BadInput(tr_lazy("It has no usable '{manifest}'.", manifest=MANIFEST))
     manifest = _table(json.loads(_bytes(archive, entries[MANIFEST]).decode("utf-8")))
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("version"), int):
         raise BadInput("It is not a metric of Semblance.")
@@ -205,7 +205,7 @@ def _restore(
     kind, settings, names = stored.get("kind"), _table(stored.get("settings")), _table(stored.get("arrays"))
     if kind not in kinds:
         raise BadInput(
-            say("It uses '{kind}', which this version does not know.", kind=kind),
+            tr_lazy("It uses '{kind}', which this version does not know.", kind=kind),
             "Update Semblance to use it.",
         )
     arrays = {name: _array(_bytes(archive, entries[entry])) for name, entry in names.items()}

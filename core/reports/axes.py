@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import in_marks, tr
+from semblance.core.language import localise_number, tr
 from semblance.core.reports.sheet import TEXT, TICK, Box, Run, Sheet, Values
 
 #: Dashes of the lines that are not current: plain, dashed, dotted, dash-dot, long.
@@ -100,7 +100,7 @@ def count_ticks(first: int, last: int, width: float) -> list[int]:
 
 def tick_text(value: float) -> str:
     """``0.85``, ``0.9``, ``1``."""
-    return in_marks(f"{value:.2f}".rstrip("0").rstrip(".") or "0")
+    return localise_number(f"{value:.2f}".rstrip("0").rstrip(".") or "0")
 
 
 def inner_box(sheet: Sheet, y_texts: Sequence[str], *, top: float, right: float = 0.0) -> Box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from semblance.core.language import figure, known, shown, tr
+from semblance.core.language import as_lazy, format_number, tr, translate
 from semblance.core.reports.axes import Scale, frame, heading, inner_box, style
 from semblance.core.reports.curves import CalibrationCurve
 from semblance.core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet
@@ -44,10 +44,10 @@ def calibration_figure(curves: Sequence[CalibrationCurve], page: Page) -> bytes:
         sheet.dot(x, y, look.colour, 2.5 + 3.0 * (n / most) ** 0.5)
         above = float(scale.up(high)) - sheet.px(TICK) / 2 - 3
         if above > box.top:
-            sheet.write(x, above, figure(n, ","), colours.third, align="center")
+            sheet.write(x, above, format_number(n, ","), colours.third, align="center")
         else:
             below = float(scale.up(low)) + sheet.px(TICK) / 2 + 3
-            sheet.write(x, below, figure(n, ","), colours.third, align="center")
+            sheet.write(x, below, format_number(n, ","), colours.third, align="center")
     if wide:
         _tell(sheet, curve, Box(box.right + 28, box.top, sheet.width - 12, box.bottom))
     return sheet.save(page.format)
@@ -58,12 +58,13 @@ def _tell(sheet: Sheet, curve: CalibrationCurve, room: Box) -> None:
     runs = (
         (
             Run(tr("Calibration error") + " ", colours.second),
-            Run(figure(curve.ece, ".3f"), colours.text, 600),
+            Run(format_number(curve.ece, ".3f"), colours.text, 600),
         ),
         (Run(tr("by chance up to {perfect:.3f}", perfect=curve.perfect), colours.second),),
         (
             Run(
-                tr("{method}, {n:,} cases", method=shown(known(curve.method)), n=sum(curve.n)), colours.second
+                tr("{method}, {n:,} cases", method=translate(as_lazy(curve.method)), n=sum(curve.n)),
+                colours.second,
             ),
         ),
         (Run(tr("estimate of {finding}", finding=curve.finding or tr("the first finding")), colours.second),),

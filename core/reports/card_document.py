@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.document import Fact
 
-NOT_MEASURED = say("nothing: no score may be claimed for it")
+NOT_MEASURED = tr_lazy("nothing: no score may be claimed for it")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import known, say, shown, tr
+from semblance.core.language import as_lazy, tr, tr_lazy, translate
 from semblance.core.reports.card_document import CardDocument, Section, Table
 from semblance.core.reports.saving import put_file
 
@@ -41,15 +41,15 @@ def write_card(document: CardDocument, path: Path) -> None:
     write = WRITERS.get(path.suffix.lower())
     if write is None:
         raise BadArguments(
-            say("A metric's card cannot be a file like {path}.", path=path.name),
+            tr_lazy("A metric's card cannot be a file like {path}.", path=path.name),
             "Let it end in .md or .json.",
         )
     put_file(path, write(document).encode())
 
 
 def _section(section: Section) -> str:
-    badge = f" ({shown(known(section.measured_on))})" if section.measured_on else ""
-    lines = [f"## {shown(section.title)}{badge}", ""]
+    badge = f" ({translate(as_lazy(section.measured_on))})" if section.measured_on else ""
+    lines = [f"## {translate(section.title)}{badge}", ""]
     lines += [f"- **{_plain(fact.label)}:** {_plain(fact.value)}" for fact in section.facts]
     if section.table is not None:
         lines += ["", *_table(section.table)]
@@ -65,7 +65,7 @@ def _plain(text: str, *, cell: bool = False) -> str:
     """Text that Markdown takes for text: names of findings and columns come from files."""
     if cell and text == "---":
         return text
-    flat = " ".join(shown(text).split())
+    flat = " ".join(translate(text).split())
     for mark in "\\`*[]<>|#":
         flat = flat.replace(mark, f"\\{mark}")
     return flat

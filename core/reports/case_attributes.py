@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from semblance.core.imaging.deidentify import is_telling
-from semblance.core.language import say
+from semblance.core.imaging.pseudonyms import is_identifying
+from semblance.core.language import tr_lazy
 
 #: Attributes that say where a case is filed and when it was made: shown where the patient may be known.
 _FILED = frozenset(("date", "study", "series", "instance", "of"))
@@ -96,15 +96,15 @@ _ALLOWED: dict[str, Callable[[str], str | None]] = {
 }
 #: What importers call attributes -> how a report does.
 _TITLES = {
-    "laterality": say("Laterality"),
-    "view": say("View"),
-    "note": say("Note"),
-    "modality": say("Modality"),
-    "geometry": say("Geometry"),
-    "burnt_in_text": say("Burnt-in text"),
-    "body_part": say("Body part"),
-    "age": say("Age"),
-    "sex": say("Sex"),
+    "laterality": tr_lazy("Laterality"),
+    "view": tr_lazy("View"),
+    "note": tr_lazy("Note"),
+    "modality": tr_lazy("Modality"),
+    "geometry": tr_lazy("Geometry"),
+    "burnt_in_text": tr_lazy("Burnt-in text"),
+    "body_part": tr_lazy("Body part"),
+    "age": tr_lazy("Age"),
+    "sex": tr_lazy("Sex"),
 }
 
 
@@ -123,7 +123,7 @@ def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_te
     for name, value in sorted(attributes.items()):
         allow = _ALLOWED.get(name.strip().lower())
         allowed = None if allow is None else allow(value.strip())
-        if name in _FILED or is_telling(name):
+        if name in _FILED or is_identifying(name):
             keep = value if identified else None
         elif allowed is not None:
             keep = value if identified else allowed

@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.reports.cells import csv_text
 
 Numbers = tuple[float | None, ...]
@@ -135,7 +135,7 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
     if value is None:
         return "–"
     if low is None or high is None:
-        return figure(value, ".2f")
+        return format_number(value, ".2f")
     return tr("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
 
 
@@ -225,7 +225,7 @@ def _spoken(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return tr("not defined")
     if low is None or high is None:
-        return figure(value, ".2f")
+        return format_number(value, ".2f")
     return tr("{value:.2f}, 95 % interval {low:.2f} to {high:.2f}", value=value, low=low, high=high)
 
 

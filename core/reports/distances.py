@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from semblance.core.language import figure
+from semblance.core.language import format_number
 
 #: Digits after the point at first, and at most; figures at most of the largest that is looked at.
 FEWEST, MOST, FIGURES = 3, 6, 5
@@ -19,10 +19,10 @@ _SAME = 1e-6
 def distance_text(distance: float, digits: int = FEWEST) -> str:
     """``digits`` decimals for ordinary distances, as many figures for very small and very large ones."""
     if distance == 0 or 0.001 <= abs(distance) < 100:
-        return figure(distance, f".{digits}f")
+        return format_number(distance, f".{digits}f")
     if abs(distance) < 0.001 or abs(distance) >= 100_000:
-        return figure(distance, f".{digits - 1}e")
-    return figure(distance, f".{digits - FEWEST}f")
+        return format_number(distance, f".{digits - 1}e")
+    return format_number(distance, f".{digits - FEWEST}f")
 
 
 def digits_for(distances: Sequence[float]) -> int:

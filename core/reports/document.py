@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from semblance.core.imaging.region import Region
-from semblance.core.language import counted, known, say, say_all, say_n
+from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.letters import finding_letters
 from semblance.core.reports.distances import digits_for
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: What an image from outside is called: its name often is its patient's.
-QUERY_IMAGE = say("Query image")
+QUERY_IMAGE = tr_lazy("Query image")
 #: Stands once on every report.
-SUPPORT = say("Support, not a diagnosis.")
+SUPPORT = tr_lazy("Support, not a diagnosis.")
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
 
@@ -200,22 +200,24 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        told = [counted(n, finding) for finding, n in counts.items()]
-        told += [say("{n} not given", n=without)] if without else []
-        return say("{n} nearest: {told}", n=sum(counts.values()) + without, told=say_all(told))
+        told = [count_label(n, finding) for finding, n in counts.items()]
+        told += [tr_lazy("{n} not given", n=without)] if without else []
+        return tr_lazy("{n} nearest: {told}", n=sum(counts.values()) + without, told=join_texts(told))
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""
         vote = self.vote
         if not vote.counts:
-            return say("None of the nearest has a finding.")
+            return tr_lazy("None of the nearest has a finding.")
         if not vote.calibrated or vote.probability is None or vote.finding is None:
-            why = known(vote.why_not) if vote.why_not else say("Not calibrated on held-out cases.")
-            return say("Counts only. {why}", why=why)
+            why = as_lazy(vote.why_not) if vote.why_not else tr_lazy("Not calibrated on held-out cases.")
+            return tr_lazy("Counts only. {why}", why=why)
         interval = "" if vote.interval is None else _between(*vote.interval)
-        source = say(", from {measured_on}", measured_on=known(vote.measured_on)) if vote.measured_on else ""
-        caution = say("; {caution}", caution=known(vote.caution)) if vote.caution else ""
-        return say(
+        source = (
+            tr_lazy(", from {measured_on}", measured_on=as_lazy(vote.measured_on)) if vote.measured_on else ""
+        )
+        caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
+        return tr_lazy(
             "Estimate for {finding}: {probability:.2f}{interval}{source}{caution}.",
             finding=vote.finding,
             probability=vote.probability,
@@ -233,17 +235,17 @@ class ReportDocument:
         """What the ranking left out; empty where nothing."""
         told = []
         if same := self.hidden.get("same_patient", 0):
-            told.append(say("{n} of the same patient", n=same))
+            told.append(tr_lazy("{n} of the same patient", n=same))
         if copies := self.hidden.get("near_duplicates", 0):
-            told.append(say_n("{n} near-duplicate", "{n} near-duplicates", copies))
+            told.append(tr_lazy_n("{n} near-duplicate", "{n} near-duplicates", copies))
         if not told:
             return ""
-        both = say("{first} and {last}", first=told[0], last=told[-1]) if len(told) > 1 else told[0]
-        return say("Hidden: {what}.", what=both)
+        both = tr_lazy("{first} and {last}", first=told[0], last=told[-1]) if len(told) > 1 else told[0]
+        return tr_lazy("Hidden: {what}.", what=both)
 
 
 def _between(low: float, high: float) -> str:
-    return say(" ({low:.2f}–{high:.2f})", low=low, high=high)
+    return tr_lazy(" ({low:.2f}–{high:.2f})", low=low, high=high)
 
 
 UNKNOWN_MARK = Mark(_GREY, "?", _LIGHT_INK)

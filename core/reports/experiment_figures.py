@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import PAD, heading, tick_text, value_ticks
 from semblance.core.reports.sheet import TEXT, TICK, Format, Run, Sheet, ThemeName
 
@@ -190,5 +190,5 @@ def scores_figure(
 
 def _numbers(one: Interval) -> str:
     if one.low is None or one.high is None:
-        return figure(one.mean, ".3f")
+        return format_number(one.mean, ".3f")
     return tr("{mean:.3f} ({low:.3f}–{high:.3f})", mean=one.mean, low=one.low, high=one.high)

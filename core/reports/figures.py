@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import (
     PAD,
     Entry,
@@ -226,7 +226,7 @@ def _told(
 ) -> tuple[Run, ...]:
     if value is None:
         return (Run("–", sheet.colours.third),)
-    number = Run(figure(value, ".2f"), sheet.colours.text, 600 if bold else 400)
+    number = Run(format_number(value, ".2f"), sheet.colours.text, 600 if bold else 400)
     if low is None or high is None:
         return (number,)
     return number, Run(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), sheet.colours.second)
@@ -236,7 +236,7 @@ def _best(sheet: Sheet, curve: TrainingCurve) -> tuple[Run, ...]:
     if curve.best is None:
         return (Run("–", sheet.colours.third),)
     at, value = curve.best
-    return Run(figure(value, ".2f"), sheet.colours.text, 600), Run(
+    return Run(format_number(value, ".2f"), sheet.colours.text, 600), Run(
         tr(" in round {at}", at=at), sheet.colours.second
     )
 

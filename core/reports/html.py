@@ -6,7 +6,7 @@ import base64
 from functools import partial
 from pathlib import Path
 
-from semblance.core.language import Said, chosen, known, shown, tr
+from semblance.core.language import LazyText, current_language, tr, tr_name, translate
 from semblance.core.reports.distances import distance_text
 from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
 from semblance.core.reports.wording import reach, region_text, signed_text, waterfall, when
@@ -28,13 +28,13 @@ def report_html(document: ReportDocument) -> str:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
-        finalize=lambda value: shown(value) if isinstance(value, Said) else value,
+        finalize=lambda value: translate(value) if isinstance(value, LazyText) else value,
     )
     environment.globals["_"] = tr
     environment.filters |= {
         "uri": data_uri,
-        "known": lambda text: shown(known(text)),
-        "said": shown,
+        "tr_name": tr_name,
+        "translate": translate,
         "when": when,
         "region": region_text,
         "distance": partial(distance_text, digits=document.digits),
@@ -47,7 +47,7 @@ def report_html(document: ReportDocument) -> str:
         marks=document.marks(),
         unknown=UNKNOWN_MARK,
         support=SUPPORT,
-        language=chosen(),
+        language=current_language(),
         explained=any(row.parts for row in document.ranking),
     )
 

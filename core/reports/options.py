@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 PAGES = ("A4", "letter")
 #: Larger ones are no letterhead.
@@ -37,12 +37,12 @@ class ReportOptions:
     def __post_init__(self) -> None:
         if self.page not in PAGES:
             raise BadArguments(
-                say("There is no page size '{page}'.", page=self.page),
-                say("Use {pages}.", pages=" or ".join(PAGES)),
+                tr_lazy("There is no page size '{page}'.", page=self.page),
+                tr_lazy("Use {pages}.", pages=" or ".join(PAGES)),
             )
         if len(self.comment) > MAX_COMMENT:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The text is {n:,} characters long; a report takes {max_comment:,}.",
                     n=len(self.comment),
                     max_comment=MAX_COMMENT,
@@ -60,10 +60,10 @@ def read_logo(path: Path) -> bytes:
     from PIL import Image
 
     if not path.is_file():
-        raise BadInput(say("There is no logo at {path}.", path=path), "Choose another file.")
+        raise BadInput(tr_lazy("There is no logo at {path}.", path=path), "Choose another file.")
     if path.stat().st_size > MAX_LOGO_BYTES:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The logo {path} is larger than {max_logo_bytes} MB.",
                 path=path.name,
                 max_logo_bytes=MAX_LOGO_BYTES >> 20,
@@ -74,18 +74,18 @@ def read_logo(path: Path) -> bytes:
         with Image.open(path, formats=("PNG", "JPEG")) as image:
             if max(image.size) > MAX_LOGO_SIDE:
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "The logo {path} is {width} x {height} pixels.",
                         path=path.name,
                         width=image.width,
                         height=image.height,
                     ),
-                    say("Make it at most {max_logo_side} pixels on a side.", max_logo_side=MAX_LOGO_SIDE),
+                    tr_lazy("Make it at most {max_logo_side} pixels on a side.", max_logo_side=MAX_LOGO_SIDE),
                 )
             plain = image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise BadInput(
-            say("{path} is no PNG or JPEG image.", path=path.name), "Choose another file."
+            tr_lazy("{path} is no PNG or JPEG image.", path=path.name), "Choose another file."
         ) from None
     plain.thumbnail((600, 200))
     out = io.BytesIO()

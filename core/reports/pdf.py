@@ -22,7 +22,7 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import known, say, shown, tr
+from semblance.core.language import as_lazy, tr, tr_lazy, translate
 from semblance.core.reports.document import (
     SUPPORT,
     UNKNOWN_MARK,
@@ -78,7 +78,8 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     """
     if page not in PAGES:
         raise BadArguments(
-            say("There is no page size '{page}'.", page=page), say("Use {pages}.", pages=" or ".join(PAGES))
+            tr_lazy("There is no page size '{page}'.", page=page),
+            tr_lazy("Use {pages}.", pages=" or ".join(PAGES)),
         )
     register()
     out = io.BytesIO()
@@ -86,7 +87,7 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     layout = BaseDocTemplate(
         out,
         pagesize=(width, height),
-        title=shown(document.title),
+        title=translate(document.title),
         author="",
         subject=f"{document.library}, {document.metric}",
         creator="Semblance",
@@ -128,12 +129,12 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     canvas.setLineWidth(0.5)
     page = tr("Page {number} of {total}", number=number, total=total)
     privacy = tr("Identified.") if document.identified else tr("De-identified.")
-    write(canvas, _SIDE, 11 * mm, f"{shown(SUPPORT)} {privacy}", size, THIRD)
+    write(canvas, _SIDE, 11 * mm, f"{translate(SUPPORT)} {privacy}", size, THIRD)
     write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
     canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
     created = when(document.created)
     write(canvas, right - width_of(created, size), height - 13 * mm, created, size, THIRD)
-    head = tr("Semblance report") if number == 1 else shown(document.title)
+    head = tr("Semblance report") if number == 1 else translate(document.title)
     write(canvas, _SIDE, height - 13 * mm, _fitted(head, size, right - _SIDE - 40 * mm), size, THIRD)
 
 
@@ -162,15 +163,15 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
     if document.judgements:
         story += [*_heading(tr("Judgements")), _judgements(document, room)]
     if document.card:
-        measured = f"  ({shown(known(document.measured_on))})" if document.measured_on else ""
+        measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
         story += [*_heading(tr("Metric") + measured), _facts(document.card, room)]
     if document.plots:
         story += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, room)]
     if document.notes:
         story += _heading(tr("Notes"))
-        story += [paragraph(f"–  {shown(note)}", BODY) for note in document.notes]
+        story += [paragraph(f"–  {translate(note)}", BODY) for note in document.notes]
     story += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
-    story.append(paragraph(" ".join(map(shown, document.removed)), FAINT))
+    story.append(paragraph(" ".join(map(translate, document.removed)), FAINT))
     if document.versions:
         story.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     return story
@@ -292,9 +293,9 @@ def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
         if row.path and row.path != row.case_id:
             lines.append(row.path)
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=shown(row.judgement)))
+        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     if row.reason:
-        lines.append(shown(row.reason))
+        lines.append(translate(row.reason))
     if row.alike:
         lines.append(tr("+{alike} alike", alike=row.alike))
     return lines
@@ -307,7 +308,7 @@ def _judgements(document: ReportDocument, room: float) -> Any:
     ]
     for judgement in document.judgements:
         texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", when(judgement.when))
-        rows.append([Name(shown(text)) for text in texts])
+        rows.append([Name(translate(text)) for text in texts])
     return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
 
 
@@ -343,7 +344,7 @@ def _figure(plot: Plot, width: float) -> list[Any]:
 
     told = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
-        told.append(paragraph(known(plot.measured_on), FAINT))
+        told.append(paragraph(as_lazy(plot.measured_on), FAINT))
     return [*told, Spacer(0, 3), figure(plot.png, width, 95 * mm)]
 
 

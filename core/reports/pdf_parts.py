@@ -12,7 +12,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
-from semblance.core.language import known, shown, tr
+from semblance.core.language import as_lazy, tr, translate
 from semblance.core.reports.distances import distance_text
 from semblance.core.reports.document import Mark, RankedRow
 from semblance.core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
@@ -48,7 +48,7 @@ HEAD_RIGHT = style("head-right", 7.6, 10, SECOND, alignment=2)
 def paragraph(text: str, look: Any = BODY, longest: int | None = LONGEST) -> Any:
     """Any text as a paragraph: in the user's language, escaped, cut after ``longest`` characters, in fonts
     that have them."""
-    text = shown(text)
+    text = translate(text)
     if longest is not None and len(text) > longest:
         text = f"{text[: longest - 1]}…"
     return Paragraph(markup(text, look.fontName == BOLD), look)
@@ -234,7 +234,7 @@ class Waterfall(Flowable):  # type: ignore[misc]
     def __init__(self, row: RankedRow) -> None:
         super().__init__()
         self._steps = waterfall(row)
-        self._names = [paragraph(known(name), SMALL) for name, *_ in self._steps]
+        self._names = [paragraph(as_lazy(name), SMALL) for name, *_ in self._steps]
         self._heights: list[float] = []
         self._width = 0.0
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from semblance.core.language import Said, say
+from semblance.core.language import LazyText, tr_lazy
 
 #: Shorter ids, and shorter numbers, stand in too many sentences to be taken for a patient there.
 _SHORT, _SHORT_NUMBER = 3, 5
@@ -32,9 +32,9 @@ class CaseNames:
 
     def __call__(self, case: str) -> str:
         """The name of the case with the id ``case``; a name given before is kept as it is."""
-        if isinstance(case, Said) and case.form == _CASE:
+        if isinstance(case, LazyText) and case.msgid == _CASE:
             return case
-        return self._names.setdefault(case, say("Case {n}", n=len(self._names) + 1))
+        return self._names.setdefault(case, tr_lazy("Case {n}", n=len(self._names) + 1))
 
 
 class Redactor:
@@ -83,17 +83,17 @@ class Redactor:
     def summary(self, *, free_text: bool = False) -> tuple[str, ...]:
         """What was taken out, in sentences; ``free_text``: that of the cases was kept."""
         if self._identified:
-            sentences = [say("Identified: patient ids and file paths are included.")]
-            return (*sentences, say("Free text of cases is included.")) if free_text else tuple(sentences)
+            sentences = [tr_lazy("Identified: patient ids and file paths are included.")]
+            return (*sentences, tr_lazy("Free text of cases is included.")) if free_text else tuple(sentences)
         sentences = [
-            say("De-identified: cases are numbered; patient ids and names of files are left out."),
-            say("Free text of cases is included: it may name the patient.")
+            tr_lazy("De-identified: cases are numbered; patient ids and names of files are left out."),
+            tr_lazy("Free text of cases is included: it may name the patient.")
             if free_text
-            else say("Free text of cases is left out."),
+            else tr_lazy("Free text of cases is left out."),
         ]
         if self._numbers:
-            sentences.append(say("Patient ids inside texts are numbers in brackets."))
-        sentences.append(say("Text burnt into images is not taken out."))
+            sentences.append(tr_lazy("Patient ids inside texts are numbers in brackets."))
+        sentences.append(tr_lazy("Text burnt into images is not taken out."))
         return tuple(sentences)
 
     def _fields(self, value: Any) -> dict[str, Any]:
@@ -111,11 +111,11 @@ class Redactor:
     def _cleaned_text(self, text: str, name: str) -> str:
         if name in _CASES and not self._identified:
             return self._names(text)
-        if not isinstance(text, Said):
+        if not isinstance(text, LazyText):
             return printable(text) if self._identified else self._without_names(printable(text))
-        if text.form == _CASE:
+        if text.msgid == _CASE:
             return text
-        inner = Said(text.form, {key: self.cleaned(entry) for key, entry in text.values.items()})
+        inner = text.with_values({key: self.cleaned(entry) for key, entry in text.values.items()})
         # What is told across two places is seen in the whole only; then no form of it is kept.
         whole = self._cleaned_text(str(text), name)
         return inner if str(inner) == whole else whole

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
@@ -36,24 +36,24 @@ def put_file(path: Path, content: bytes) -> None:
 def _refused(path: Path, error: OSError) -> SemblanceError:
     if error.errno in _NO_SPACE:
         return SemblanceError(
-            say("The disk is full: {path} was not written.", path=path),
+            tr_lazy("The disk is full: {path} was not written.", path=path),
             "Free some space, or choose another folder.",
         )
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return SemblanceError(
-            say("{path} was not written: there is no folder {parent}.", path=path, parent=path.parent),
+            tr_lazy("{path} was not written: there is no folder {parent}.", path=path, parent=path.parent),
             "Choose a folder that exists.",
         )
     if error.errno == errno.EISDIR:
         return SemblanceError(
-            say("{path} was not written: it is a folder.", path=path), "Choose another name."
+            tr_lazy("{path} was not written: it is a folder.", path=path), "Choose another name."
         )
     if error.errno == errno.ENAMETOOLONG:
         return SemblanceError(
-            say("{path}… was not written: the name is too long.", path=path.name[:60]),
+            tr_lazy("{path}… was not written: the name is too long.", path=path.name[:60]),
             "Choose a shorter one.",
         )
     return SemblanceError(
-        say("{path} was not written: {reason}.", path=path, reason=error.strerror or error),
+        tr_lazy("{path} was not written: {reason}.", path=path, reason=error.strerror or error),
         "Choose a folder you may write to, or close the file where it is open.",
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import shown
+from semblance.core.language import translate
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
@@ -260,7 +260,7 @@ class Sheet:
 
     def fitted(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
-        text = shown(text)[:_LONGEST_LINE]
+        text = translate(text)[:_LONGEST_LINE]
         if self.text_width(text, size, weight) <= room:
             return text
         ends = range(len(text))
@@ -369,7 +369,7 @@ def _font(family: str, size: float, weight: int) -> FontProperties:
 
 def _one_line(text: str) -> str:
     """``text`` in the user's language, without what breaks a line."""
-    return "".join(letter if letter.isprintable() else " " for letter in shown(text)[:_LONGEST_LINE])
+    return "".join(letter if letter.isprintable() else " " for letter in translate(text)[:_LONGEST_LINE])
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.distances import distance_text
 from semblance.core.reports.document import RankedRow
 
@@ -27,15 +27,15 @@ def when(moment: str) -> str:
 
 def region_text(region: Region) -> str:
     """``30 × 20 px at 4, 5``, in a volume with its slices, counted from 1 as the viewer does."""
-    text = say(
+    text = tr_lazy(
         "{width} × {height} px at {x}, {y}", width=region.width, height=region.height, x=region.x, y=region.y
     )
     if region.z is None:
         return text
     first, last = region.z + 1, region.z + region.depth
     if first == last:
-        return say("{place}, slice {first}", place=text, first=first)
-    return say("{place}, slices {first} to {last}", place=text, first=first, last=last)
+        return tr_lazy("{place}, slice {first}", place=text, first=first)
+    return tr_lazy("{place}, slices {first} to {last}", place=text, first=first, last=last)
 
 
 def signed_text(amount: float) -> str:
@@ -52,9 +52,9 @@ def leading_parts(row: RankedRow, most: int = PARTS) -> list[tuple[str, float]]:
     missing = row.distance - sum(amount for _, amount in ordered)
     untold = abs(missing) > 1e-6 * max(abs(row.distance), 1e-300)
     if len(ordered) + untold <= most:
-        return [*ordered, (say("others"), missing)] if untold else ordered
+        return [*ordered, (tr_lazy("others"), missing)] if untold else ordered
     rest = ordered[most - 1 :]
-    name = say("others") if untold else say("{n} others", n=len(rest))
+    name = tr_lazy("others") if untold else tr_lazy("{n} others", n=len(rest))
     return [*ordered[: most - 1], (name, sum(amount for _, amount in rest) + (missing if untold else 0.0))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.saving import put_file
 
@@ -70,8 +70,10 @@ def check_suffix(path: Path) -> None:
         BadArguments: the name does not end in .pdf, .html, .csv, .json or .dcm.
     """
     if path.suffix.lower() not in WRITERS:
-        ending = say("end in '{suffix}'", suffix=path.suffix) if path.suffix else say("have no ending")
+        ending = (
+            tr_lazy("end in '{suffix}'", suffix=path.suffix) if path.suffix else tr_lazy("have no ending")
+        )
         raise BadArguments(
-            say("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
+            tr_lazy("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
             "Let it end in .pdf, .html, .csv, .json or .dcm.",
         )

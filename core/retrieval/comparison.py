@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Rows
 from semblance.core.retrieval.ranking import Query, Ranking, rank
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 
 #: Two-sided 95 % of the normal distribution.
 _Z = 1.959964

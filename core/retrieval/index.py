@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -23,7 +23,7 @@ _TINY = 1e-36
 _PLAIN = (1e-4, 1e6)
 
 
-class Hits(NamedTuple):
+class NearestRows(NamedTuple):
     """``rows`` (k,) from near to far, and their squared ``distances`` (k,)."""
 
     rows: Rows
@@ -72,7 +72,7 @@ class Index:
         allowed: npt.NDArray[np.bool_] | None = None,
         *,
         tie_query: npt.ArrayLike | None = None,
-    ) -> Hits:
+    ) -> NearestRows:
         """The ``k`` rows nearest to ``query`` (m,), fewer where fewer are allowed.
 
         ``allowed`` (n,) leaves the other rows out. ``tie_query`` (d,) is the query in the space of
@@ -86,14 +86,14 @@ class Index:
             raise BadInput("The filter does not fit the index.")
         k = min(k, len(self))
         if k < 1:
-            return Hits(np.empty(0, dtype=np.int64), np.empty(0))
+            return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         rows = self._candidates(q, k, allowed)
         distances = self._measure(rows, q)
         if len(rows) > 1:
             order = np.argsort(distances, kind="stable")
             rows, distances = rows[order], distances[order]
         if self._ties is None or tie_query is None:
-            return Hits(rows[:k], distances[:k])
+            return NearestRows(rows[:k], distances[:k])
         return self._untie(rows, distances, k, checked_query(tie_query, self._ties.n_features))
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
@@ -193,7 +193,7 @@ class Index:
             distances[start : start + self._step] = np.einsum("ij,ij->i", difference, difference)
         return distances
 
-    def _untie(self, rows: Rows, distances: Matrix, k: int, tie_query: Matrix) -> Hits:
+    def _untie(self, rows: Rows, distances: Matrix, k: int, tie_query: Matrix) -> NearestRows:
         """The first ``k`` of ``rows`` (ascending by distance), equal distances ordered by ``tie_break``."""
         assert self._ties is not None
         if len(rows) > k and distances[k] == distances[k - 1]:
@@ -205,7 +205,7 @@ class Index:
             rows = np.concatenate([rows[:inner], nearest])
         rows, distances = rows[:k], distances[:k]
         order = np.lexsort((rows, self._ties.distances(tie_query, rows), distances))
-        return Hits(rows[order], distances[order])
+        return NearestRows(rows[order], distances[order])
 
 
 def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:
@@ -217,7 +217,7 @@ def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:
     q = np.asarray(query, dtype=np.float64).reshape(-1)
     if len(q) != n_features:
         raise BadInput(
-            say("The query has {n} numbers, the index {n_features}.", n=len(q), n_features=n_features)
+            tr_lazy("The query has {n} numbers, the index {n_features}.", n=len(q), n_features=n_features)
         )
     if not np.isfinite(q).all():
         raise BadInput("The query has a value that is not a number.", "Give every feature a finite value.")

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def rank(
     n = len(index)
     for name, values in (("patients", patients), ("keys", keys), ("filter", allowed)):
         if values is not None and values.shape != (n,):
-            raise BadInput(say("The {name} do not fit the index.", name=name))
+            raise BadInput(tr_lazy("The {name} do not fit the index.", name=name))
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
     if query.row is not None:
         mask[query.row] = False

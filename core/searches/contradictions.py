@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.ledger import Entry
 
@@ -19,10 +19,10 @@ MOST = 200
 class Reason(StrEnum):
     """Why judgements disagree."""
 
-    BOTH_WAYS = say("the same pair was judged both ways")
-    CIRCLE = say("these comparisons go round in a circle")
-    OWN_PATIENT = say("a case of the query's own patient was put away from it")
-    ONE_PATIENT = say("two cases of one patient were judged differently")
+    BOTH_WAYS = tr_lazy("the same pair was judged both ways")
+    CIRCLE = tr_lazy("these comparisons go round in a circle")
+    OWN_PATIENT = tr_lazy("a case of the query's own patient was put away from it")
+    ONE_PATIENT = tr_lazy("two cases of one patient were judged differently")
 
 
 @dataclass(frozen=True)

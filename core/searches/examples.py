@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 AWAY = 1.0
 
 
-def moved_query(query: Matrix, like: Sequence[Matrix], unlike: Sequence[Matrix]) -> Matrix:
+def shifted_query(query: Matrix, like: Sequence[Matrix], unlike: Sequence[Matrix]) -> Matrix:
     """(m,) the mean of ``query`` and ``like`` (each (m,)), pushed AWAY from the mean of ``unlike``.
 
     Each example counts as much as the query itself. The order of examples changes nothing.

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
 from semblance.core.searches.leave_one_out import LeaveOneOut
 from semblance.core.searches.ledger import Entry
-from semblance.core.searches.teaching import Coordinates, learn
+from semblance.core.searches.relevance_feedback import Coordinates, learn
 from semblance.core.tasks import SILENT, Reporter
 
 Rows = npt.NDArray[np.int64]
@@ -50,15 +50,15 @@ def influences(
     """One for each of the ``entries`` in force, learnt anew without it.
 
     ``candidates`` (c, m): the cases that may come to stand among the first ``k``, such as the nearest
-    500 now; ``query`` (m,); ``beginning`` as for :func:`semblance.core.searches.teaching.learn`.
+    500 now; ``query`` (m,); ``beginning`` as for :func:`semblance.core.searches.relevance_feedback.learn`.
     """
-    said = [entry.judgement for entry in entries]
+    judgements = [entry.judgement for entry in entries]
     differences = candidates - query
-    now = _ranks(learn(said, coordinates, len(query), strength, beginning), differences)
+    now = _ranks(learn(judgements, coordinates, len(query), strength, beginning), differences)
     shown = np.flatnonzero(now < k)
     out = []
-    # Asked for one by one: a cancelled job shall not learn on.
-    without = LeaveOneOut(said, coordinates, len(query), strength, beginning).forms()
+    # One at a time, so that a cancelled job stops learning.
+    without = LeaveOneOut(judgements, coordinates, len(query), strength, beginning).forms()
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
         reporter.progress(place, len(entries), "Influence of each judgement")

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import JudgementRecord
 
 
@@ -59,11 +59,11 @@ class Judgement:
         for case in (self.case, self.other):
             if case == self.query:
                 raise BadInput(
-                    say("{case} cannot be judged against itself.", case=case), "Judge another case."
+                    tr_lazy("{case} cannot be judged against itself.", case=case), "Judge another case."
                 )
         if self.case == self.other:
             raise BadInput(
-                say("{case} cannot be closer than itself.", case=self.case), "Choose two different cases."
+                tr_lazy("{case} cannot be closer than itself.", case=self.case), "Choose two different cases."
             )
 
     @property
@@ -72,7 +72,7 @@ class Judgement:
         return key_of(self.query, self.region)
 
     @property
-    def said(self) -> tuple[str, str, str, str]:
+    def statement(self) -> tuple[str, str, str, str]:
         """Equal for two clicks that say the same, whoever made them and when."""
         return self.kind.value, self.asked, self.case, self.other or ""
 
@@ -90,7 +90,7 @@ class Judgement:
             kind = Kind(record.kind)
         except ValueError:
             raise BadInput(
-                say("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
+                tr_lazy("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
                 "Update Semblance to use it.",
             ) from None
         return cls(

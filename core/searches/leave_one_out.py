@@ -1,8 +1,9 @@
 """What judgements would have taught without one of them, without learning anew for each.
 
 From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
-of their objective (:mod:`semblance.core.metrics.online.click_learning`) at D and H the Hessian of all judgements'. What
-was said of the same query is taken into account anew and exactly, and so are weights, trust and directions;
+of their objective (:mod:`semblance.core.metrics.relevance_feedback.triplet_learning`) at D and H the
+Hessian of all judgements'. What was said of the same query is taken into account anew and exactly, and so are
+weights, trust and directions;
 only the curvature is that of all (Beirami et al. 2017). In many coordinates it is told along those where what
 was judged differs most, and taken to be that of no judgement across.
 """
@@ -16,13 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_directions import Direction, agreed
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, SLOPE, Pairs, on_form, sigma
+from semblance.core.metrics.relevance_feedback.judgement_agreement import Direction, agreed
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.triplet_learning import (
+    GRAM_TRIPLETS,
+    SLOPE,
+    Pairs,
+    on_form,
+    sigma,
+)
 from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.teaching import (
+from semblance.core.searches.relevance_feedback import (
     Coordinates,
-    gathered,
+    gather_feedback,
     learn,
     most_weight,
     one_thread,
@@ -51,42 +58,42 @@ class _Group:
     n_triplets: int
     weight: float
     judgements: int
-    told_apart: list[tuple[int, Direction | None]]
+    separating_directions: list[tuple[int, Direction | None]]
 
 
 class LeaveOneOut:
-    """Forms (:func:`semblance.core.searches.teaching.learn`) of all ``said`` but one, each said once."""
+    """Forms (:func:`semblance.core.searches.relevance_feedback.learn`) of all ``said`` but one, each said once."""
 
     def __init__(
         self,
-        said: Sequence[Judgement],
+        judgements: Sequence[Judgement],
         coordinates: Coordinates,
         m: int,
         strength: float = 1.0,
         beginning: Beginning | None = None,
     ) -> None:
-        self._said, self._coordinates, self._m = list(said), coordinates, m
+        self._judgements, self._coordinates, self._m = list(judgements), coordinates, m
         self._strength, self._beginning = strength, beginning
 
     def forms(self) -> Iterator[ClickForm]:
         """One for each judgement, in order."""
         with one_thread():
-            judged = gathered(self._said, self._coordinates).judged()
+            judged = gather_feedback(self._judgements, self._coordinates).judged()
         if judged is None or len(judged.triplets) <= GRAM_TRIPLETS:
-            for place in range(len(self._said)):
-                rest = self._said[:place] + self._said[place + 1 :]
+            for place in range(len(self._judgements)):
+                rest = self._judgements[:place] + self._judgements[place + 1 :]
                 yield learn(rest, self._coordinates, self._m, self._strength, self._beginning)
             return
         with one_thread():
             self._prepare()
-        for start in range(0, len(self._said), _TOGETHER):
+        for start in range(0, len(self._judgements), _TOGETHER):
             with one_thread():
-                forms = self._some(range(start, min(start + _TOGETHER, len(self._said))))
+                forms = self._some(range(start, min(start + _TOGETHER, len(self._judgements))))
             yield from forms
 
     def _prepare(self) -> None:
         self._members: dict[object, list[Judgement]] = {}
-        for one in self._said:
+        for one in self._judgements:
             self._members.setdefault(_query_of(one), []).append(one)
         raw = {key: self._group(members) for key, members in self._members.items()}
         every = [group.pairs for group in raw.values() if group.pairs is not None]
@@ -99,7 +106,7 @@ class LeaveOneOut:
         self._curvature = _Curvature.of(whole, self._D)
 
     def _group(self, members: Sequence[Judgement]) -> _Group:
-        given = gathered(members, self._coordinates)
+        given = gather_feedback(members, self._coordinates)
         if not given.parts:
             return _Group(None, None, None, 0, 0.0, given.judgements, [])
         points = np.stack(given.points.points)
@@ -113,7 +120,7 @@ class LeaveOneOut:
             len(weights),
             float(weights.sum()),
             given.judgements,
-            given.told_apart(),
+            given.separating_directions(),
         )
 
     def _pulled(self, group: _Group) -> _Group:
@@ -129,7 +136,7 @@ class LeaveOneOut:
     def _some(self, places: range) -> list[ClickForm]:
         gradients, rest = [], []
         for place in places:
-            one = self._said[place]
+            one = self._judgements[place]
             key = _query_of(one)
             before = self._groups[key]
             left = [other for other in self._members[key] if other is not one]
@@ -144,11 +151,11 @@ class LeaveOneOut:
         return [self._form(self._D - step, groups) for step, groups in zip(steps, rest, strict=True)]
 
     def _form(self, D: Matrix, groups: Sequence[_Group]) -> ClickForm:
-        number, m = len(self._said) - 1, self._m
-        told = [one for group in groups for one in group.told_apart]
+        number, m = len(self._judgements) - 1, self._m
+        directions = [one for group in groups for one in group.separating_directions]
         judgements = sum(group.judgements for group in groups)
         form = ClickForm.nearest(D, np.eye(m)).blended(trust(number))
-        form = form.stretched(stretched_along(told, judgements, m))
+        form = form.stretched(stretched_along(directions, judgements, m))
         return form.begun(self._beginning, opened(number)).blended(self._strength)
 
 
@@ -166,7 +173,7 @@ def _weight(groups: Sequence[_Group], change: Matrix, own: float) -> float:
 
 def _query_of(one: Judgement) -> object:
     """What judgements are taken together by: the query of thumbs, a comparison for itself."""
-    return one.said if one.kind == Kind.CLOSER else one.asked
+    return one.statement if one.kind == Kind.CLOSER else one.asked
 
 
 def _or_zero(matrix: Matrix | None, m: int) -> Matrix:

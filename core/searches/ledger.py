@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.judgement import Judgement
 
@@ -37,9 +37,9 @@ class Ledger:
         self._store = store
         kept = store.read() if store else []
         self._entries = {key: Entry(key, Judgement.from_record(one), undone) for key, one, undone in kept}
-        self._known = {entry.judgement.said: entry.id for entry in self._entries.values()}
-        #: By entry its judgement as it is told; what was judged never changes.
-        self._told: dict[int, Judgement] = {}
+        self._known = {entry.judgement.statement: entry.id for entry in self._entries.values()}
+        #: Judgements without their `shown` cases, by entry id; a judgement never changes.
+        self._without_shown: dict[int, Judgement] = {}
         self._last_undone = max((e.undone for e in self._entries.values() if e.undone is not None), default=0)
 
     @property
@@ -48,16 +48,16 @@ class Ledger:
         return list(self._entries.values())
 
     @property
-    def told(self) -> tuple[Entry, ...]:
-        """All of them without what was on screen: only learning needs that, and it weighs most."""
+    def entries_without_shown(self) -> tuple[Entry, ...]:
+        """All of them without the cases that were on screen, which only learning needs and which are large."""
         return tuple(self._bare(entry) for entry in self._entries.values())
 
     def _bare(self, entry: Entry) -> Entry:
         if not entry.judgement.shown:
             return entry
-        bare = self._told.get(entry.id)
+        bare = self._without_shown.get(entry.id)
         if bare is None:
-            bare = self._told[entry.id] = replace(entry.judgement, shown=())
+            bare = self._without_shown[entry.id] = replace(entry.judgement, shown=())
         return Entry(entry.id, bare, entry.undone)
 
     @property
@@ -71,15 +71,15 @@ class Ledger:
         What was said before counts once: its entry is put in force again where it was undone.
         """
         wanted = list(made)
-        fresh = list({one.said: one for one in wanted if one.said not in self._known}.values())
+        fresh = list({one.statement: one for one in wanted if one.statement not in self._known}.values())
         records = [one.to_record() for one in fresh]
         if fresh:
             first = max(self._entries, default=0) + 1
             ids = self._store.append(records) if self._store else list(range(first, first + len(fresh)))
             for key, one in zip(ids, fresh, strict=True):
                 self._entries[key] = Entry(key, one)
-                self._known[one.said] = key
-        found = [self._known[one.said] for one in wanted]
+                self._known[one.statement] = key
+        found = [self._known[one.statement] for one in wanted]
         self.redo(found)
         return found
 
@@ -120,7 +120,7 @@ class Ledger:
         for key in wanted:
             if key not in self._entries:
                 raise BadArguments(
-                    say("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
+                    tr_lazy("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
                 )
         return wanted
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.searches.judgement import Judgement, Kind
 
 #: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
@@ -74,14 +74,14 @@ class Likeness:
     def of(cls, nearer: Matrix, alike: npt.ArrayLike, before: Likeness | None = None) -> Self:
         """From answers: ``nearer`` (n,) in (0, 1), ``alike`` (n,) what was said. Newton, from what
         was thought ``before``."""
-        x, said = np.log(nearer), np.asarray(alike, dtype=np.float64)
+        x, answers = np.log(nearer), np.asarray(alike, dtype=np.float64)
         begun = before or cls()
         firm, prior = np.array(_FIRM), np.array([begun.level, begun.fall])
         design: Any = np.stack([np.ones_like(x), -x], axis=1)
         at: Any = prior.copy()
         for _ in range(_STEPS):
             p = 1.0 / (1.0 + np.exp(-design @ at))
-            slope = design.T @ (p - said) + (at - prior) * firm
+            slope = design.T @ (p - answers) + (at - prior) * firm
             step = np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(firm), slope)
             # From afar whole steps go farther still.
             at -= step * min(1.0, 1.0 / max(1e-12, float(np.abs(step).max())))

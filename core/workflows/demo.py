@@ -8,15 +8,15 @@ import numpy as np
 
 from semblance.core.demo import generate
 from semblance.core.engine import Engine
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.search_result import nearest_cases
 
 EXTRACTOR = "gabor"
 METRIC = "BDM+V"
@@ -72,6 +72,6 @@ def demo_query(library: Path) -> str:
     held_out = sorted(r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained))
     if not held_out:
         return str(rows[0].case_id)
-    alike = [search(library, METRIC, Query(case), k=VOTERS).counts.get(ASKED, 0) for case in held_out]
+    alike = [nearest_cases(library, METRIC, Query(case), k=VOTERS).counts.get(ASKED, 0) for case in held_out]
     middle = sorted(alike)[len(alike) // 2]
     return str(held_out[alike.index(middle)])

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from semblance.core.constraints import from_findings, visual_pairs
 from semblance.core.engine import limit_threads
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.papers.bdm import BDMV
+from semblance.core.metrics.estimators.bdm import BDMV
 from semblance.core.metrics.steps.pca import PCA
 from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, row, scores
 from tests.benchmarks.harness import Row, table

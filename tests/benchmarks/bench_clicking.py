@@ -17,18 +17,18 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
-from semblance.core.metrics.online.click_learning import Judged, replay
-from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
+from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
-from semblance.core.searches.teaching import learn
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.refining import judge, thumb
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.benchmarks.harness import Row, table
 from tests.benchmarks.made_up import catalogue
 from tests.helpers import data as real_data
@@ -68,16 +68,16 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
         train_metric(library, TrainRequest("euclidean", "plain", steps="standardise", max_cases=1000))
         request = Search("plain", Query(case="s/0"), "bench")
         start = time.perf_counter()
-        ranked = ask(library, request).result.ranked
+        ranked = rank_cases(library, request).result.ranked
         laid_out = time.perf_counter() - start
         times, own = [], []
         for click in range(CLICKS):
-            made = thumb(request, ranked[click % len(ranked)].case_id, bool(click % 3))
+            made = likeness_judgement(request, ranked[click % len(ranked)].case_id, bool(click % 3))
             start, begun = time.perf_counter(), time.process_time()
             ranked = judge(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
             own.append(time.process_time() - begun)
-        close_desks()
+        close_loaded_metrics()
     value, size = 1e3 * median(times), f"{n:,} x {M}"
     return [
         row(f"click, the whole call, {size}", value, "ms", target, value < target),

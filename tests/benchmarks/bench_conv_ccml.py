@@ -20,7 +20,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols.ccml import CCMLProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.splits import HoldOut, holdout
-from semblance.core.features.pixel_rows import Pixels
+from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
 from tests.benchmarks.harness import Row, Skipped, need, table

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from semblance.core.experiments.places import Local
-from semblance.core.experiments.running import Finished
-from semblance.core.experiments.running import run as measure
-from semblance.core.experiments.spec import ExperimentSpec
-from semblance.core.experiments.store import Store
+from semblance.core.research.run_cells import Finished
+from semblance.core.research.run_cells import run as measure
+from semblance.core.research.runners import Local
+from semblance.core.research.spec import ExperimentSpec
+from semblance.core.research.store import Store
 
 #: scikit-learn's copy of the tested part of optdigits.
 TABLE, CASES, REPEATS, TARGET = "builtin:digits", 1797, 10, 1.8

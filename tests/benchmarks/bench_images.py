@@ -20,16 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import limit_threads
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_at, segment_in
 from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
-from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semblance.app.plots.map_raster import SHAPES, draw_points, inside_outline, width_for
-from semblance.core.evaluation.mapping import MOST_MOVED, NeighbourMap, between_points, principal_axes
+from semblance.core.evaluation.projection import MOST_MOVED, NeighbourMap, between_points, principal_axes
 
 N, WIDTH = 100_000, 64
 FRAME = (1400, 360)

@@ -14,12 +14,12 @@ from typing import Any
 from semblance.core.engine import limit_threads
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports.reporting import write_search_report
 from semblance.core.workflows.searches.batch_queries import all_cases
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.images import striped_folder
@@ -40,7 +40,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         train_metric(library, TrainRequest("bdm_v", "bits", settings={"rounds": 60}))
         search = Search("bits", Query(case=all_cases(library)[0]))
         rows = [_timed(library, search, form, Path(folder)) for form in FORMS]
-        close_desks()
+        close_loaded_metrics()
     return rows
 
 

@@ -27,7 +27,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from semblance.app.theme import set_theme
     from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.windows.warming import warm_looking
-    from semblance.core.imaging.address import ImageAddress
+    from semblance.core.imaging.image_address import ImageAddress
     from semblance.core.imaging.memory import give_freed_blocks_back
 
     give_freed_blocks_back()
@@ -100,10 +100,10 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
 
 def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
     from semblance.app.jobs import Lane
-    from semblance.core.workflows.imaging import looking
+    from semblance.core.workflows.imaging import view_images
 
     shown: list[Any] = []
-    job = jobs.run("", looking.view_file, address, lane=Lane.LOOK, quiet=True)
+    job = jobs.run("", view_images.view_file, address, lane=Lane.LOOK, quiet=True)
     job.done.connect(shown.append)
     _until(app, lambda: shown)
     pane.show_viewed(shown[0], None, address, None)
@@ -125,7 +125,7 @@ def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
 
 def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
     from semblance.app.viewer.plane_views import PlaneViews
-    from semblance.core.workflows.imaging.looking import StackFacts
+    from semblance.core.workflows.imaging.view_images import StackFacts
 
     views = PlaneViews(jobs, pane)
     views.resize(500, 1000)

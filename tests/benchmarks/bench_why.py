@@ -15,10 +15,10 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import close_desks, desk_for
-from semblance.core.workflows.searches.explaining import why
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.benchmarks.made_up import catalogue
 
 N, K = 10_000, 200
@@ -35,7 +35,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         for learner, settings in LEARNERS.items():
             train_metric(library, TrainRequest(learner, learner, settings=settings, max_cases=1000))
             rows += _of(library, learner)
-            close_desks()
+            close_loaded_metrics()
     return rows
 
 
@@ -53,21 +53,21 @@ def row(
 
 def _of(library: Path, metric: str) -> list[dict[str, Any]]:
     search = Search(metric, Query("s/0"))
-    ranked = ask(library, search, k=K).result.ranked
+    ranked = rank_cases(library, search, k=K).result.ranked
     told = []
     for line in ranked[:12]:
         start = time.perf_counter()
-        why(library, search, line.case_id, shown=line.distance)
+        explain_distance(library, search, line.case_id, shown=line.distance)
         told.append(1e3 * (time.perf_counter() - start))
     first, *others = told
     start = time.perf_counter()
-    desk_for(library, metric).stepped.prepare()
+    open_metric(library, metric).stepped.prepare()
     prepared = time.perf_counter() - start
     groups = sorted({name.group for name in make_extractor("gabor").feature_names})
     toggled = []
     for out in [groups[:1], groups[1:2], groups[:2], groups[1:4], groups[2:3]]:
         start = time.perf_counter()
-        ask(library, Search(metric, Query("s/0"), without=tuple(out)), k=K)
+        rank_cases(library, Search(metric, Query("s/0"), without=tuple(out)), k=K)
         toggled.append(1e3 * (time.perf_counter() - start))
     slowest, usual = max(toggled), median(others)
     return [

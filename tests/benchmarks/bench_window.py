@@ -30,7 +30,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.importing import import_source
     from tests.helpers.images import striped_folder
     from tests.helpers.windows import open_window
@@ -71,7 +71,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from semblance.app.operations import library as libraries
     from semblance.app.operations import searching, training
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
 
     context, columns = window.context, window.state.columns
     lateness: list[float] = []
@@ -120,9 +120,9 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     """From a double click on a case to the painted ranking, 100,000 cases x 64."""
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
-    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.importing import import_source
-    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
     from tests.helpers.windows import open_window
 
     rng = np.random.default_rng(0)

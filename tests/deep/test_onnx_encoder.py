@@ -13,11 +13,11 @@ onnx = pytest.importorskip("onnx", reason="needs the extra 'deep-test': make tes
 
 from semblance.core.errors import BadArguments, BadInput  # noqa: E402
 from semblance.core.features import make_extractor  # noqa: E402
-from semblance.core.imaging.image import Image, Values  # noqa: E402
+from semblance.core.imaging.image import Image, ValueScale  # noqa: E402
 from semblance.core.imaging.region import Region  # noqa: E402
 from semblance.core.imaging.volume import ArrayStack, Volume  # noqa: E402
 from semblance.core.library import open_library  # noqa: E402
-from semblance.core.workflows.features.extracting import extract_features  # noqa: E402
+from semblance.core.workflows.features.extract_features import extract_features  # noqa: E402
 from semblance.core.workflows.library.importing import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402
 from tests.helpers.images import striped_folder  # noqa: E402
@@ -78,7 +78,7 @@ def test_other_precisions(tmp_path, kind):
 def test_the_window_shows_hounsfield_units_and_leaves_other_images_alone(tmp_path):
     stored = np.full((4, 4), 1064, dtype=np.int16)
     stored[0, 0] = -2000
-    values = Values(intercept=-1024.0, unit="HU", padding=(-2000, -2000))
+    values = ValueScale(intercept=-1024.0, unit="HU", padding=(-2000, -2000))
     made = encoder(tmp_path, window={"level": 40, "width": 400})
     numbers = made.extract(Image(stored, 4000.0, black=-1000.0, values=values))
     assert numbers[0] == pytest.approx(0.5 * 15 / 16, rel=1e-5)

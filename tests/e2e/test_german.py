@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from semblance.core.language import VARIABLE, folder
+from semblance.core.language import LANGUAGE_VARIABLE
 from tests.helpers.striped import striped_library
+from tests.translations import translated_texts
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -84,10 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def german() -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for file in (folder() / "de").glob("*.json"):
-        texts.update(json.loads(file.read_text(encoding="utf-8")))
-    return texts
+    return translated_texts("de")
 
 
 def seen(library: Path, width: int, height: int, text: float) -> Any:
@@ -98,7 +96,7 @@ def seen(library: Path, width: int, height: int, text: float) -> Any:
         capture_output=True,
         text=True,
         cwd=TOP,
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", VARIABLE: "de"},
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", LANGUAGE_VARIABLE: "de"},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -97,6 +97,6 @@ def test_a_killed_program_shows_its_search_again(library: Path, tmp_path: Path, 
         assert window.state.search.strength == 0.3
         assert [entry.undone for entry in window.state.asked.entries] == [None]
         assert [window.query.view.viewport.zoom] == state["view"]["zoom"][:1]
-    ledger = desk_for(library, "plain").ledger(str(state["ledger"]))
+    ledger = open_metric(library, "plain").ledger(str(state["ledger"]))
     assert len(ledger.entries) == 1
-    close_desks()
+    close_loaded_metrics()

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library import open_library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.letting_go import let_go
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import open_metric
 from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.driven import DrivenWindow
 from tests.helpers.images import striped_folder
@@ -98,7 +98,7 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
     with open_library(library) as opened:
         assert len(opened.catalogue.all_cases()) == 24 + 3 + 4
         assert {metric.name for metric in opened.metrics()} == {"plain", "by the first", "by the second"}
-    ledger = desk_for(library, "plain").ledger(there["ledger"])
+    ledger = open_metric(library, "plain").ledger(there["ledger"])
     assert len(ledger.in_force) == 10
     let_go()
     assert check_library(library).open_harm == []

@@ -11,10 +11,10 @@ from semblance.app.models.deck import distance_text
 from semblance.app.operations import searching
 from semblance.app.screenshot import settle
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window
 
@@ -24,7 +24,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
-    close_desks()
+    close_loaded_metrics()
     with open_window(library) as window:
         searching.ask(window.context, Query(window.state.columns.ids[0]))
         settle(window)

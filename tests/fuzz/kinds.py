@@ -84,7 +84,7 @@ def _read_image(data: bytes, place: Path) -> bool:
 
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
-    from semblance.core.imaging.container import ImageReader
+    from semblance.core.imaging.image_reader import ImageReader
     from semblance.core.library.importers.importer import FoundCase, Importer, Rejected
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source

@@ -94,7 +94,7 @@ def main() -> None:
     from semblance.app.screenshot import settle
     from semblance.app.windows.main import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
     from tests.helpers.windows import flush
 
     make_application()

@@ -42,22 +42,22 @@ def seeds(data: Path | None) -> list[bytes]:
 def decode(data: bytes) -> str:
     """What became of one file: "decoded", "no pixels" or "refused"."""
     from semblance.core.errors import BadInput
-    from semblance.core.imaging.dicom import cad, dicomdir, segmentations, structures
-    from semblance.core.imaging.dicom.geometry import plane_of
+    from semblance.core.imaging.dicom import cad_marks, dicomdir, segmentations, structure_sets
+    from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+    from semblance.core.imaging.dicom.geometry import slice_plane
     from semblance.core.imaging.dicom.images import DicomImages
-    from semblance.core.imaging.dicom.reading import complaints, open_dicom
     from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
 
     try:
         header = open_dicom(io.BytesIO(data), "mutated", HEADER_TAGS)
         grouped([instance_of("mutated", header.dataset, pixels=True, pseudonyms=None)])
         whole = open_dicom(io.BytesIO(data), "mutated")
-        with complaints("mutated"):
+        with errors_as_bad_input("mutated"):
             dicomdir.named_files(whole.dataset)
-            cad.marks_of(whole.dataset)
-            plane = plane_of(whole.dataset)
+            cad_marks.cad_marks(whole.dataset)
+            plane = slice_plane(whole.dataset)
             if plane is not None:
-                structures.structures(whole.dataset, [plane], (64, 64))
+                structure_sets.structures(whole.dataset, [plane], (64, 64))
             segmentations.referenced_instances(whole.dataset)
         if not whole.pixels:
             return "no pixels"

@@ -12,7 +12,7 @@ from semblance.app.settings import Settings
 from semblance.app.state import State
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 

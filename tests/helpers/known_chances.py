@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.held_out_votes import held_out_votes
+from semblance.core.evaluation.neighbour_votes import held_out_votes
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import Query, rank
 

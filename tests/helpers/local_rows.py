@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.features.local.form import DescriptorForm
+from semblance.core.local_descriptors import DescriptorPacking
 
 #: Four values of a byte each, of which two share a column.
-FORM = DescriptorForm(low=(0.0,) * 4, high=(255.0,) * 4, bits=8)
+PACKING = DescriptorPacking(low=(0.0,) * 4, high=(255.0,) * 4, bits=8)
 KINDS = np.array(
     [[20, 20, 20, 20], [230, 20, 20, 120], [20, 230, 120, 20], [120, 120, 230, 230]], dtype=float
 )
 
 
 def local_rows(
-    n: int = 60, places: int = 30, seed: int = 0, form: DescriptorForm = FORM
+    n: int = 60, places: int = 30, seed: int = 0, form: DescriptorPacking = PACKING
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(n, d) float32 rows, (n,) findings, (n, 4) the true share of every kind; some places are missing."""
     rng = np.random.default_rng(seed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.searches.questioning import AskedNext
+from semblance.core.workflows.searches.next_question import CaseQuestion
 
 
-def by_findings(columns: CaseColumns, asked: AskedNext) -> Answer:
+def by_findings(columns: CaseColumns, asked: CaseQuestion) -> Answer:
     """What the findings of the cases say."""
     query, first, second = (
         columns.finding_name(columns.index_of_id(case)) for case in (asked.query, asked.first, asked.second)

@@ -18,13 +18,13 @@ from semblance.core.evaluation.evaluate_metric import (
 )
 from semblance.core.features.registry import extractors
 from semblance.core.library.columns import case_columns
-from semblance.core.workflows.features.fitting import ExtractorFit
+from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")
 #: What suits a library of images.
-FITS = tuple(ExtractorFit(e.name, "" if e.needs_image else "no table") for e in extractors())
+FITS = tuple(ExtractorSuitability(e.name, "" if e.needs_image else "no table") for e in extractors())
 
 
 def scores(

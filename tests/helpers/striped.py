@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN
 

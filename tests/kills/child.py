@@ -54,16 +54,16 @@ class Logging(Reporter):
 
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
-    from semblance.core.workflows.features import extracting
+    from semblance.core.workflows.features import extract_features
     from semblance.core.workflows.library import importing
-    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 
-    importing.BATCH, extracting.CHUNK, extracting.STEP = BATCH, CHUNK, CHUNK
+    importing.BATCH, extract_features.CHUNK, extract_features.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)
     if phase in ("import", "again"):
         importing.import_source(source, library, reporter=reporter)
     elif phase == "features":
-        extracting.extract_features(library, EXTRACTOR, workers=2, reporter=reporter)
+        extract_features.extract_features(library, EXTRACTOR, workers=2, reporter=reporter)
     elif phase == "train":
         train_metric(library, TrainRequest("bdm_v", METRIC, settings={"rounds": ROUNDS}), reporter=reporter)
     else:
@@ -76,14 +76,16 @@ def click(library: Path, reporter: Logging) -> None:
     from semblance.core.library.library import Library
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
-    from semblance.core.workflows.searches import refining
+    from semblance.core.workflows.searches import refine_metric
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]
         made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
-        refining.judge(library, search, [refining.thumb(search, names[1 + number], number % 3 > 0)])
+        refine_metric.judge(
+            library, search, [refine_metric.likeness_judgement(search, names[1 + number], number % 3 > 0)]
+        )
         reporter.tell(done=number + 1)
 
 

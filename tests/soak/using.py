@@ -16,7 +16,7 @@ from semblance.app.screenshot import settle, turn
 from semblance.app.windows.main import MainWindow
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.windows import flush
 
 REPORTS = ("report.pdf", "report.html", "report.json")

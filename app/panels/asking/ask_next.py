@@ -29,8 +29,8 @@ from semblance.app.widgets.image_head import ImageHead, side_by_side
 from semblance.app.widgets.rule import Rule
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 
@@ -216,7 +216,7 @@ class AskNextPanel(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the image"), looking.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.LOOK, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))

@@ -32,13 +32,13 @@ from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.image_head import side_by_side
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedImage
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
+from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width buttons have no words.
@@ -189,7 +189,7 @@ class ComparePanel(FullPage):
             columns.letters.get(columns.finding_name(index) or "", "?"),
             tr("distance {distance}", distance=self.strip.deck().distance_text(place)),
         )
-        self._open(1, looking.view_case, self._state.path, case_row)
+        self._open(1, view_images.view_case, self._state.path, case_row)
 
     def _open_query(self) -> None:
         query, columns = self._state.query, self._state.columns
@@ -201,9 +201,9 @@ class ComparePanel(FullPage):
         code = int(columns.finding[index]) if index >= 0 else -1
         self.heads[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
         if query.image is not None:
-            self._open(0, looking.view_file, query.image)
+            self._open(0, view_images.view_file, query.image)
         elif index >= 0:
-            self._open(0, looking.view_case, self._state.path, int(columns.case_row[index]))
+            self._open(0, view_images.view_case, self._state.path, int(columns.case_row[index]))
 
     def _open(self, side: int, function: Callable[..., ViewedImage], *args: object) -> None:
         before = self._jobs[side]

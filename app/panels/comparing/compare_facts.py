@@ -10,7 +10,7 @@ from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns
-from semblance.core.workflows.imaging.looking import ViewedImage
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.

@@ -16,11 +16,11 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.reading import for_reading
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr
 from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.evaluation.two_metrics import Disagreement, Disagreements
+from semblance.core.workflows.evaluation.compare_metrics import Disagreement, Disagreements
 
 ROW = 24
 #: Width of each column but the last, px at text scale 1.

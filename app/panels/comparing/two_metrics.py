@@ -34,8 +34,8 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.evaluation import scoreboard
-from semblance.core.workflows.evaluation.two_metrics import DEPTH, Compared, Disagreements, Line
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.compare_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.
@@ -61,7 +61,7 @@ class TwoMetricsPanel(FullPage):
         self._due, self._all_due = True, True
         #: What refined the search when every case was asked.
         self._asked_with = self._of_others
-        self._scored: dict[str, scoreboard.ScoredMetric] = {}
+        self._scored: dict[str, scored_metrics.ScoredMetric] = {}
         self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
         self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
         self.ranks = Segmented(
@@ -165,7 +165,7 @@ class TwoMetricsPanel(FullPage):
         """The metrics the library now has; the choice stays where it still can."""
         library = self._state.library
         facts = library.metrics if library else ()
-        self._scored = {one.name: one for one in scoreboard.scored_metrics(library)} if library else {}
+        self._scored = {one.name: one for one in scored_metrics.scored_metrics(library)} if library else {}
         self._fill([metric.name for metric in facts])
         self._chosen()
 

@@ -17,13 +17,13 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import lettering
 from semblance.app.widgets.nearest_chips import NEAREST
-from semblance.core.language import figure, in_marks, tr
+from semblance.core.language import format_number, localise_number, tr
 from semblance.core.library.columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.evaluation import scoreboard
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
-from semblance.core.workflows.evaluation.two_metrics import Compared, Line
-from semblance.core.workflows.searches.trusting import Vote
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.compare_metrics import Compared, Line
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
+from semblance.core.workflows.searches.reliability import Vote
 
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -125,7 +125,7 @@ class TwoMetricsFacts(QWidget):
         known = [one for one in scored if one is not None and one.scores is not None]
         self._badge.setVisible(shown and bool(known))
         if known:
-            self._badge.set_kind(scoreboard.weakest(known))
+            self._badge.set_kind(scored_metrics.weakest(known))
 
     @staticmethod
     def _distances(columns: CaseColumns, compared: Compared, depth: int) -> list[tuple[str, ...]]:
@@ -155,10 +155,10 @@ def _estimate(vote: Vote, counted: str | None, columns: CaseColumns) -> tuple[st
     if vote.finding != counted and len(vote.findings) == 2 and counted in vote.findings:
         share, low, high = 1 - share, 1 - high, 1 - low
     elif vote.finding != counted:
-        return f"{columns.letters.get(vote.finding, vote.finding)} {figure(share, '.2f')}", _interval(
+        return f"{columns.letters.get(vote.finding, vote.finding)} {format_number(share, '.2f')}", _interval(
             low, high
         )
-    return figure(share, ".2f"), _interval(low, high)
+    return format_number(share, ".2f"), _interval(low, high)
 
 
 def signed(text: str) -> str:
@@ -173,11 +173,11 @@ def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | No
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else figure(value, ".2f")
+    return "–" if value is None else format_number(value, ".2f")
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else in_marks(f"{low:.2f}–{high:.2f}")
+    return "" if low is None or high is None else localise_number(f"{low:.2f}–{high:.2f}")
 
 
 class _Table(QWidget):

@@ -11,8 +11,8 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 
 class QueryImage:
@@ -41,9 +41,9 @@ class QueryImage:
         index = columns.index_of_id(query.case) if query.case else -1
         try:
             if query.image is not None:
-                job = self._look(looking.view_file, query.image)
+                job = self._look(view_images.view_file, query.image)
             elif index >= 0:
-                job = self._look(looking.view_case, self._state.path, int(columns.case_row[index]))
+                job = self._look(view_images.view_case, self._state.path, int(columns.case_row[index]))
             else:
                 return
         except SemblanceError:

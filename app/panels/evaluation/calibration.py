@@ -14,8 +14,8 @@ from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.language import tr
 from semblance.core.reports.curves import CALIBRATION
-from semblance.core.workflows.evaluation import scoreboard
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
 TITLE = tr("Calibration of the vote")
 
@@ -51,7 +51,7 @@ class CalibrationPage(QWidget):
             self._empty.say(tr("Not calibrated"), _why_not(metric))
             return
         note = measured_note(calibration.n_cases, calibration.measured_on, stale=metric.stale)
-        curves = scoreboard.calibration_curves(metrics, metric.name)
+        curves = scored_metrics.calibration_curves(metrics, metric.name)
         self.plot.view.set_curves(curves, title=TITLE, note=note)
         self.plot.set_badge(metric.measured)
         self.bins.set_bins(calibration.bins)

@@ -29,11 +29,11 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
-from semblance.core.language import figure, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.columns import NO_FINDING
 from semblance.core.reports.map_figure import MapDrawing
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
+from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS, LibraryMap
 
 SIDE_WIDTH = 216
 
@@ -253,7 +253,7 @@ class MapPanel(QWidget):
         at = at[at >= 0]
         counts = np.bincount(columns.finding[at].astype(np.int64) + 1, minlength=len(columns.findings) + 1)
         parts = [
-            f"{figure(count, ',')} {name}"
+            f"{format_number(count, ',')} {name}"
             for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QScrollArea, QWidget
 from semblance.app.plots.map_key import key_icon, key_size
 from semblance.app.theme import news, plain_tip
 from semblance.app.widgets.boxes import vbox
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.library.columns import NO_FINDING, CaseColumns
 
 
@@ -56,7 +56,7 @@ class MapKey(QScrollArea):
                 widget.deleteLater()
         self._boxes = {}
         for code, name, count in self._known:
-            box = QCheckBox(f"{name}  {figure(count, ',')}".replace("&", "&&"))
+            box = QCheckBox(f"{name}  {format_number(count, ',')}".replace("&", "&&"))
             box.setChecked(ticks.get(code, True))
             letter = "?" if code == NO_FINDING else self._letters[name]
             box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))

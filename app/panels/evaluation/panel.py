@@ -37,8 +37,8 @@ from semblance.app.widgets.reading_order import say_name
 from semblance.app.widgets.score_table import FULL, ScoreTable
 from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
-from semblance.core.workflows.evaluation import scoreboard
-from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.library.opening import LibrarySnapshot
 
 if TYPE_CHECKING:
@@ -238,10 +238,10 @@ class EvaluationPanel(Panel):
         wanted = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
         current = self._current
         curves: dict[str, Sequence[Curve]] = {
-            ACCURACY: scoreboard.accuracy_curves(self._metrics, current),
-            ROC: scoreboard.roc_curves(self._metrics, current, self._finding),
-            CALIBRATION: scoreboard.calibration_curves(self._metrics, current),
-            TRAINING: scoreboard.training_curves(self._metrics, current),
+            ACCURACY: scored_metrics.accuracy_curves(self._metrics, current),
+            ROC: scored_metrics.roc_curves(self._metrics, current, self._finding),
+            CALIBRATION: scored_metrics.calibration_curves(self._metrics, current),
+            TRAINING: scored_metrics.training_curves(self._metrics, current),
         }
         return {kind: curves[kind] for kind in wanted if curves[kind]}
 
@@ -262,7 +262,7 @@ class EvaluationPanel(Panel):
         if given:
             path = Path(given)
             self._context.settings.set_text("plots_folder", str(path.parent))
-            drawing.save_scores(self._context, path, scoreboard.scores_csv(self._metrics))
+            drawing.save_scores(self._context, path, scored_metrics.scores_csv(self._metrics))
 
     @property
     def _current(self) -> str:
@@ -275,8 +275,8 @@ class EvaluationPanel(Panel):
     def _renew(self) -> None:
         if self._state.library is not self._snapshot:
             self._snapshot = self._state.library
-            self._metrics = scoreboard.scored_metrics(self._snapshot) if self._snapshot else ()
-        self._findings = scoreboard.findings(self._metrics, self._state.columns.findings)
+            self._metrics = scored_metrics.scored_metrics(self._snapshot) if self._snapshot else ()
+        self._findings = scored_metrics.findings(self._metrics, self._state.columns.findings)
         if self._finding not in self._findings:
             self._finding = self._findings[0] if self._findings else ""
         self._fill_overview()
@@ -296,17 +296,17 @@ class EvaluationPanel(Panel):
     def _fill_overview(self) -> None:
         overview, metrics, current = self.overview, self._metrics, self._current
         named = not overview.has_table
-        brief = scoreboard.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
-        roc = scoreboard.roc_curves(metrics, current, self._finding)
+        brief = scored_metrics.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
+        roc = scored_metrics.roc_curves(metrics, current, self._finding)
         self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
         self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
-        fresh = [metric for metric, _ in scoreboard.drawn(metrics, current) if not metric.stale]
-        overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
+        fresh = [metric for metric, _ in scored_metrics.drawn(metrics, current) if not metric.stale]
+        overview.metrics.set_badge(scored_metrics.weakest(fresh), shown=bool(fresh))
         self._fill_table(overview.table)
         self._fill_curve(overview.curve)
 
     def _fill_accuracy(self, cell: PlotCell) -> None:
-        self._fill_plot(cell, scoreboard.accuracy_curves(self._metrics, self._current), ACCURACY)
+        self._fill_plot(cell, scored_metrics.accuracy_curves(self._metrics, self._current), ACCURACY)
 
     def _fill_roc(self, cell: PlotCell) -> None:
         box, known = self._finding_box, self._findings
@@ -315,7 +315,7 @@ class EvaluationPanel(Panel):
             box.addItems(known)
         box.setCurrentText(self._finding)
         box.setVisible(len(known) > 2)
-        self._fill_plot(cell, scoreboard.roc_curves(self._metrics, self._current, self._finding), ROC)
+        self._fill_plot(cell, scored_metrics.roc_curves(self._metrics, self._current, self._finding), ROC)
         if box.isVisibleTo(cell):
             cell.set_title(tr("ROC"))
 
@@ -323,18 +323,18 @@ class EvaluationPanel(Panel):
         self, cell: PlotCell, curves: Sequence[Curve], kind: str, *, named: bool = True, short: bool = False
     ) -> None:
         title = self._titles()[kind]
-        weakest = scoreboard.weakest([m for m, _ in scoreboard.drawn(self._metrics, self._current)])
+        weakest = scored_metrics.weakest([m for m, _ in scored_metrics.drawn(self._metrics, self._current)])
         cell.view.set_curves(curves, named=named, title=title, note=self._measured_on())
         cell.set_title(title)
         cell.set_badge(weakest, SHORT[weakest] if short else "", shown=bool(curves))
 
     def _fill_table(self, table: ScoreTable) -> None:
-        lines = {metric.name: line for metric, line in scoreboard.drawn(self._metrics, self._current)}
+        lines = {metric.name: line for metric, line in scored_metrics.drawn(self._metrics, self._current)}
         table.set_metrics(self._metrics, self._current, lines)
 
     def _fill_curve(self, live: LiveCurve) -> None:
         current = self._current
-        curve = next(iter(scoreboard.training_curves(self._metrics, current)), None)
+        curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
         words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
         live.set_stored(curve, words)
 

@@ -7,7 +7,7 @@ from semblance.app.widgets.finding_chip import FindingChip
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.language import in_marks, tr
+from semblance.core.language import localise_number, tr
 from semblance.core.library.columns import CaseColumns
 
 FINDING, PATIENT, SIZE, REGION, SPACING = (
@@ -51,7 +51,7 @@ class QueryFacts(FactList):
             self.set_fact(SPACING, None)
         else:
             down, across = image.spacing_mm
-            each = in_marks(f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}")
+            each = localise_number(f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}")
             self.set_fact(SPACING, tr("{length} mm, from the file", length=each))
 
     def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
@@ -77,4 +77,4 @@ def _shape(region: Region) -> str:
 
 
 def _size(region: Region) -> str:
-    return in_marks(f"{region.width:,} × {region.height:,}")
+    return localise_number(f"{region.width:,} × {region.height:,}")

@@ -38,13 +38,13 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.app.widgets.segmented import Segmented
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.library.columns import ImageState
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import Greys, ViewedImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage, WindowLevel
 
 #: Below this height the facts go, so that the image stays.
 FACTS_FROM = 400
@@ -193,7 +193,7 @@ class QueryPanel(Panel):
             return
         self._begin(source)
         if query.image is not None:
-            self._load(looking.view_file, query.image)
+            self._load(view_images.view_file, query.image)
             return
         index = self._state.columns.index_of_id(query.case or "")
         if index < 0 or self._state.path is None:
@@ -205,7 +205,7 @@ class QueryPanel(Panel):
         elif self._state.columns.state[index] == ImageState.NO_IMAGE:
             self._show_row_of_table()
         else:
-            self._load(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+            self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))
 
     def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
@@ -315,12 +315,12 @@ class QueryPanel(Panel):
     def _tell_greys(self) -> None:
         image, window = self.view.image, self.view.window_level
         if image is None or window is None:
-            self._state.set_greys(None)
+            self._state.set_window_level(None)
             return
         bits = 8 * image.levels[0].dtype.itemsize
         low, high = image.value(window.low), image.value(window.high)
         negative = self.view.inverted != image.inverse
-        self._state.set_greys(Greys(low, high, image.unit, bits, negative))
+        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative))
 
     # Facts
 

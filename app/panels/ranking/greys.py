@@ -1,4 +1,4 @@
-"""Ranked cases in the greys of the query: thumbnails made anew, in the background."""
+"""Similar cases with the window and level of the query's image: thumbnails made anew, in the background."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from semblance.app.models.thumbnails import Done, Thumbnails, ThumbnailSource
 from semblance.app.timers import one_shot
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import CardImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import CardImage
 
-#: Greys that still change are waited for.
+#: The window must stay unchanged this long before thumbnails are made with it.
 SETTLED_MS = 250
 _SIDE = 160
 
 
-class QueryGreys(QObject):
-    """``source_changed(source)``: the ``usual`` thumbnails, or those made with the query's greys."""
+class QueryWindowLevel(QObject):
+    """``source_changed(source)``: the ``usual`` thumbnails, or those made with the query's window and level."""
 
     source_changed = Signal(object)
 
@@ -29,11 +29,11 @@ class QueryGreys(QObject):
         self._on = False
         self._made = Thumbnails(self._fetch, self)
         self._settled = one_shot(self, self._renew, SETTLED_MS)
-        self._state.greys_changed.connect(self._later)
+        self._state.window_level_changed.connect(self._later)
         self._state.library_changed.connect(self._made.clear)
 
     def turn(self, on: bool) -> None:
-        """Use the query's greys, or the thumbnails as they are."""
+        """Use the query's window and level, or the thumbnails as they are."""
         self._on = on
         self._settled.stop()
         self._renew()
@@ -44,22 +44,22 @@ class QueryGreys(QObject):
 
     def _renew(self) -> None:
         self._made.clear()
-        seen = self._on and self._state.greys is not None
+        seen = self._on and self._state.window_level is not None
         self.source_changed.emit(self._made if seen else self._usual)
 
     def _fetch(self, rows: list[int], done: Done) -> None:
-        path, greys = self._state.path, self._state.greys
-        if path is None or greys is None:
+        path, window_level = self._state.path, self._state.window_level
+        if path is None or window_level is None:
             done([])
             return
         try:
             job = self._context.jobs.run(
-                tr("Thumbnails in the query's greys"),
-                looking.card_images,
+                tr("Thumbnails with the query's window/level"),
+                view_images.card_images,
                 path,
                 rows,
                 _SIDE,
-                greys,
+                window_level,
                 lane=Lane.LOOK,
                 quiet=True,
             )

@@ -15,7 +15,7 @@ from semblance.app.theme import SMALL, colour, theme
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.lettering import lettering
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.core.language import figure, tr
+from semblance.core.language import format_number, tr
 from semblance.core.searches.judgement import Kind
 
 IMAGE, STEP = 32, 68
@@ -51,7 +51,7 @@ class JudgementStrip(QWidget):
         rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
         ranks = {case.row: case.rank for case in state.asked.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
-        self.head.set_note(figure(judged, ","))
+        self.head.set_note(format_number(judged, ","))
         self.head.set_action_enabled(state.library is not None and state.library.writable)
 
 

@@ -20,8 +20,8 @@ from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
 #: Cases on screen that a lone click is compared with, at most.
 SHOWN = 40
@@ -37,7 +37,7 @@ class RankingJudging(QObject):
         #: Verdicts shown but not yet kept, by catalogue row; 0 takes one back.
         self._on_the_way: dict[int, int] = {}
         #: What was found in the ledger for this answer, query and library.
-        self._known: tuple[tuple[Asked, Query, CaseColumns], dict[int, tuple[int, int]]] | None = None
+        self._known: tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None = None
         #: Library and metric of which is known, or asked, whether clicks can refine it.
         self._checked: tuple[Path | None, str] = (None, "")
         self.bar = CompareBar(grid.comparing.cancel)
@@ -65,7 +65,9 @@ class RankingJudging(QObject):
         kept = self._kept()
         fresh = [row for row in chosen if kept.get(row, (0, 0))[0] != verdict]
         try:
-            made = [thumb(search, self._id(row), verdict > 0, self._on_screen()) for row in fresh]
+            made = [
+                likeness_judgement(search, self._id(row), verdict > 0, self._on_screen()) for row in fresh
+            ]
         except BadInput as error:
             self._context.messages.error(error)
             return
@@ -81,7 +83,7 @@ class RankingJudging(QObject):
         if search is None or not self._state.can_judge:
             return
         try:
-            made: Judgement = closer(search, self._id(closer_row), self._id(farther_row))
+            made: Judgement = comparison_judgement(search, self._id(closer_row), self._id(farther_row))
         except BadInput as error:
             self._context.messages.error(error)
             return

@@ -11,10 +11,10 @@ from semblance.app.theme import set_look
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.sign import Sign
 from semblance.app.widgets.words import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.reports.distances import distance_text
 from semblance.core.searches.search import UNUSUAL
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 
 class RankingNotice(QFrame):
@@ -40,7 +40,7 @@ class RankingNotice(QFrame):
 
     def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
         """What is to be said of ``ranking``, made with the rate ``unusual``."""
-        said = [] if ranking is None else [shown(warning) for warning in ranking.warnings]
+        said = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         far = ranking is not None and ranking.no_good_match
         if ranking is not None and far and ranking.ranked and ranking.usual_distance is not None:
             nearest = min(case.distance for case in ranking.ranked)

@@ -14,11 +14,11 @@ from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.cards.case_strip import CaseStrip, StripCase
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.library.columns import CaseColumns
 from semblance.core.reports.distances import digits_for, distance_text
-from semblance.core.retrieval.explanation.words import spoken
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 
 class OtherFindings(QFrame):
@@ -109,5 +109,5 @@ def _within(name: str) -> str:
     """A name inside a sentence: "Grey inside" as "grey inside", "AUC" as it is."""
     words = spoken(name)
     if words != name:
-        return shown(words)
+        return translate(words)
     return name[:1].lower() + name[1:] if name[1:2].islower() else name

@@ -11,7 +11,7 @@ from semblance.app.context import Context
 from semblance.app.models.deck import Deck
 from semblance.app.models.thumbnails import ThumbnailSource
 from semblance.app.operations import searching
-from semblance.app.panels.ranking.greys import QueryGreys
+from semblance.app.panels.ranking.greys import QueryWindowLevel
 from semblance.app.panels.ranking.judging import RankingJudging
 from semblance.app.panels.ranking.notice import RankingNotice
 from semblance.app.panels.ranking.options import RankingOptions
@@ -26,13 +26,13 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.language import figure, named, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
@@ -66,12 +66,14 @@ class RankingPanel(Panel):
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
         self.header = PanelHeader(tr("Ranking"))
-        self.greys = header_button("contrast", tr("Greys as the query's: the same brightness and contrast"))
-        self.greys.setCheckable(True)
+        self.window_level = header_button(
+            "contrast", tr("WindowLevel as the query's: the same brightness and contrast")
+        )
+        self.window_level.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
-        for widget in (self.same_patient, self.alike, self.options.button, self.greys, self.view):
+        for widget in (self.same_patient, self.alike, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)
         self._strip = Strip()
         self.notice = RankingNotice(self.options.open)
@@ -81,9 +83,9 @@ class RankingPanel(Panel):
         self.others.menu_wanted.connect(self.menu_wanted)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
-        self._greys = QueryGreys(context, thumbnails, self)
-        self._greys.source_changed.connect(self.grid.set_source)
-        self.greys.toggled.connect(self._greys.turn)
+        self._query_window_level = QueryWindowLevel(context, thumbnails, self)
+        self._query_window_level.source_changed.connect(self.grid.set_source)
+        self.window_level.toggled.connect(self._query_window_level.turn)
         self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
         self.judging = RankingJudging(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
@@ -164,7 +166,7 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
         lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
-        short = "" if ranking is None else figure(ranking.compared, ",")
+        short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
         if ranking is None or not len(columns):
@@ -317,7 +319,7 @@ class RankingPanel(Panel):
             searching.ask(self._context, Query(case=self._state.columns.ids[index]))
 
 
-def moved_by(asked: Asked | None) -> str:
+def moved_by(asked: RankedSearch | None) -> str:
     """What a ranking is by beside its metric and query, in words: examples, concepts, groups of features
     left out; empty where nothing is."""
     if asked is None or asked.refused is not None:
@@ -328,7 +330,9 @@ def moved_by(asked: Asked | None) -> str:
     words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     moved = [tr("by {what}", what=", ".join(words))] if words else []
-    moved += [tr("without {groups}", groups=", ".join(map(named, search.without)))] if search.without else []
+    moved += (
+        [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
+    )
     return ", ".join(moved)
 
 

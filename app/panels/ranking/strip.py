@@ -17,10 +17,9 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.estimate_view import EstimateView, Pole
 from semblance.app.widgets.nearest_chips import NearestChips, chip_of
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import counted, figure, in_marks, named, shown, tr
+from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, translate
 from semblance.core.library.columns import CaseColumns
-from semblance.core.workflows.searches.searching import SearchResult
-from semblance.core.workflows.searches.trusting import (
+from semblance.core.workflows.searches.reliability import (
     FEWER,
     NO_FINDINGS,
     NOT_CALIBRATED,
@@ -32,6 +31,7 @@ from semblance.core.workflows.searches.trusting import (
     WHOLE_ASKED,
     Vote,
 )
+from semblance.core.workflows.searches.search_result import SearchResult
 
 STRIP = 56
 #: What a line below takes beside its own height.
@@ -114,11 +114,11 @@ class Strip(QFrame):
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         self._heads = (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
-        words = [counted(n, finding) for finding, n in ranking.counts.items()]
+        words = [count_label(n, finding) for finding, n in ranking.counts.items()]
         rest = len(voters) - sum(ranking.counts.values())
         if rest:
             words.append(tr("{n} not given", n=rest))
-        letters = [counted(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
+        letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
         self._counts.set_short(", ".join([*letters, *words[len(letters) :]][:4]))
         counts = ", ".join(words[:4])
         more = len(words) - 4
@@ -143,7 +143,7 @@ class Strip(QFrame):
             why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
             self._note.setText(tr("Counts only: {why}", why=why))
             self._note.set_short(why)
-            self._note.set_tip(named(vote.why_not))
+            self._note.set_tip(tr_name(vote.why_not))
         self._fit_counts()
 
     def _fit_counts(self) -> None:
@@ -168,8 +168,8 @@ class Strip(QFrame):
             head += ":"
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(head)}</span> '
-            f'<b>{figure(vote.probability, ".2f")}</b> <span style="color:{second}">'
-            f"({in_marks(f'{low:.2f}–{high:.2f}')})</span>"
+            f'<b>{format_number(vote.probability, ".2f")}</b> <span style="color:{second}">'
+            f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
         )
         share, interval = vote.probability, (low, high)
         poles: tuple[Pole, Pole] = (None, chip_of(vote.finding, columns))
@@ -225,7 +225,7 @@ def poorly(vote: Vote) -> tuple[str, str]:
     if not vote.caution:
         return "", ""
     what = measured_words(vote.measured_on or "")
-    return shown(vote.caution), tr(
+    return translate(vote.caution), tr(
         "On {n:,} held-out cases the estimates were off by this much on average ({what}). Were every "
         "estimate true, 95 of 100 such measurements would stay below the second number. The Calibration tab "
         "of Evaluation shows where they were off.",

@@ -29,7 +29,7 @@ from semblance.app.widgets.scrolled import Scrolled
 from semblance.app.widgets.scrolled_past import Slide
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
-from semblance.core.language import figure, shown, tr
+from semblance.core.language import format_number, tr, translate
 from semblance.core.searches.concepts import MINIMUM, Strength
 from semblance.core.workflows.searches.concepts import ConceptFacts
 
@@ -177,7 +177,7 @@ class ConceptRow(QWidget):
         marks += [tr("Y and N mark")] if chosen else []
         self.marks.setText(" · ".join(marks))
         self.strength.set_short(_short(facts))
-        self.strength.setText(shown(facts.why) if facts.strength is None else told(facts.strength))
+        self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
         self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
         self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))
         how = measured(facts.strength) if facts.strength is not None else ""
@@ -238,7 +238,7 @@ class ConceptRow(QWidget):
             self._concepts.set_amount(self._facts.name, self.bar.amount)
 
     def _tell(self, amount: float) -> None:
-        self.value.setText(figure(amount, "+.2f").replace("-", "−") if amount else "")
+        self.value.setText(format_number(amount, "+.2f").replace("-", "−") if amount else "")
 
 
 def _short(facts: ConceptFacts) -> str:

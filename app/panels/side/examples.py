@@ -31,10 +31,10 @@ from semblance.app.widgets.lettering import CENTRE, lettering
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
-from semblance.core.language import shown, tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import CardImage
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
@@ -133,7 +133,7 @@ class ExamplesStrip(QWidget):
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
                 problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
-            problems += map(shown, asked.left_out)
+            problems += map(translate, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 
@@ -160,7 +160,7 @@ class ExamplesStrip(QWidget):
     def _fetch(self, example: Query) -> None:
         self._asked_for.add(example)
         job = self._context.jobs.run(
-            tr("Thumbnail"), looking.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+            tr("Thumbnail"), view_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
         )
 
         def show(found: CardImage | None) -> None:

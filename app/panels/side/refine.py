@@ -29,7 +29,7 @@ from semblance.app.widgets.rule import Rule
 from semblance.app.widgets.scrolled import Scrolled
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
-from semblance.core.language import shown, tr, tr_n
+from semblance.core.language import tr, tr_n, translate
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.search import Search
 
@@ -282,10 +282,10 @@ class RefinePanel(Panel):
                     "{judgement}, but {others}: {reason}.",
                     judgement=row.words,
                     others=told,
-                    reason=shown(one.reason),
+                    reason=translate(one.reason),
                 )
                 if told
-                else f"{row.words}: {shown(one.reason)}."
+                else f"{row.words}: {translate(one.reason)}."
             )
         if len(against) > 2:
             lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))

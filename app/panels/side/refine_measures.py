@@ -16,10 +16,10 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.scrolled_past import Slide
 from semblance.app.widgets.words import Words
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import figure, in_marks, tr, tr_n
+from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 TOP = 20
 #: Clicks that come faster are waited for before the score is measured.
@@ -39,7 +39,7 @@ class RefineMeasures(QWidget):
         self._context, self._state = context, context.state
         #: What was last measured: the search and the judgements in force.
         self._measured: tuple[Search, tuple[int, ...]] | None = None
-        self._asked: Asked | None = None
+        self._asked: RankedSearch | None = None
         #: The score and its interval in words.
         self._score = ("", "")
         self.moved = QLabel()
@@ -86,7 +86,7 @@ class RefineMeasures(QWidget):
         self._place_badge(beside=True)
         self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
-    def follow(self, asked: Asked) -> None:
+    def follow(self, asked: RankedSearch) -> None:
         """Show what the judgements of ``asked`` did."""
         self._asked = asked
         judged = sum(entry.undone is None for entry in asked.entries)
@@ -145,7 +145,7 @@ class RefineMeasures(QWidget):
             self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
             return
         low, high = score.interval
-        self._score = (figure(score.accuracy, ".2f"), in_marks(f" ({low:.2f}–{high:.2f})"))
+        self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
         if score.measured_on == HELD_OUT_PATIENTS:
             self.badge.set_kind("held-out", tr("held-out"))
         else:

@@ -32,13 +32,13 @@ from semblance.app.widgets.scrolled_past import Choice
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
 from semblance.core.errors import BadArguments
-from semblance.core.language import known, named, tr
+from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
-from semblance.core.workflows.metrics.training import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.train_metric import HELD_OUT, TrainRequest
 
 if TYPE_CHECKING:
     from semblance.app.plots.live_curve import LiveCurve
@@ -233,7 +233,7 @@ class TrainPanel(Panel):
         taken = [metric.name for metric in self._state.library.metrics] + under_way
         for name in self.chosen():
             learner = self._choices[name].learner
-            metric = unique_name(self._name.text().strip() or named(learner.title), taken)
+            metric = unique_name(self._name.text().strip() or tr_name(learner.title), taken)
             taken.append(metric)
             settings = self.sources.without_looks(learner, dict(self._values(name)))
             request = TrainRequest(
@@ -289,7 +289,7 @@ class TrainPanel(Panel):
         learner = self._choices[name].learner
         if name in self._forms or not learner.parameters:
             return
-        form = ParameterForm(learner.parameters, title=named(learner.title))
+        form = ParameterForm(learner.parameters, title=tr_name(learner.title))
         form.valuesChanged.connect(self._tell_buttons)
         order = list(self._choices)
         place = sum(order.index(other) < order.index(name) for other in self._forms)
@@ -390,9 +390,9 @@ class _LearnerLine(QWidget):
     def __init__(self, learner: type[Learner]) -> None:
         super().__init__()
         self.learner = learner
-        self.box = QCheckBox(named(learner.title))
-        self.box.setToolTip(plain_tip(f"{named(learner.summary)}\n{learner.paper}".strip()))
-        told = Words(known(learner.summary), "small")
+        self.box = QCheckBox(tr_name(learner.title))
+        self.box.setToolTip(plain_tip(f"{tr_name(learner.summary)}\n{learner.paper}".strip()))
+        told = Words(as_lazy(learner.summary), "small")
         told.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)
         column.addWidget(self.box)

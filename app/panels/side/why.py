@@ -1,4 +1,4 @@
-"""The Why panel: what made the distance from the query to a ranked case, and what if it were left out."""
+"""The Explanation panel: what made the distance from the query to a ranked case, and what if it were left out."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.waterfall import Line, Waterfall
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
-from semblance.core.language import named, shown, tr
-from semblance.core.retrieval.explanation.words import spoken
-from semblance.core.workflows.searches.explaining import GroupPart, Why
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.language import tr, tr_name, translate
+from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart
+from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9
@@ -52,7 +52,7 @@ class WhyPanel(Panel):
         #: The catalogue row that is wanted; below zero the first of the ranking.
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
-        self._why: Why | None = None
+        self._why: Explanation | None = None
         self.images = WhyImages(context)
         self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
         self.head.action_wanted.connect(self.reset)
@@ -92,7 +92,7 @@ class WhyPanel(Panel):
         return Scrolled(inner)
 
     @property
-    def shown(self) -> Why | None:
+    def shown(self) -> Explanation | None:
         """What is told now."""
         return self._why
 
@@ -131,7 +131,7 @@ class WhyPanel(Panel):
             return
         self._asked_for = (asked, line.case_id)
 
-        def told(found: Why) -> None:
+        def told(found: Explanation) -> None:
             if self._asked_for != (asked, line.case_id):
                 # The ranking it is of is there no more.
                 return
@@ -173,7 +173,7 @@ class WhyPanel(Panel):
     def _show(self, line: RankedCase) -> None:
         assert self._why is not None
         self.sentence.setText(self._why.sentence)
-        self.kind.set_text(_SHARES, _KINDS.get(self._why.kind, shown(self._why.kind)))
+        self.kind.set_text(_SHARES, _KINDS.get(self._why.kind, translate(self._why.kind)))
         # Where each feature is a group of its own, both views would be the same.
         groups = {part.name for part in self._why.groups}
         self.kind.setVisible(not {share.name for share in self._why.shares} <= groups)
@@ -217,7 +217,7 @@ def _group_lines(parts: tuple[GroupPart, ...], order: tuple[str, ...] = ()) -> t
         kept, rest = (inside, []) if len(inside) <= room else (inside[: room - 1], inside[room - 1 :])
     lines = [_group_line(part) for part in kept]
     if rest:
-        names = ", ".join(named(part.name) for part in rest[:12]) + (" …" if len(rest) > 12 else "")
+        names = ", ".join(tr_name(part.name) for part in rest[:12]) + (" …" if len(rest) > 12 else "")
         lines.append(Line(tr("{n} others", n=len(rest)), sum(part.amount for part in rest), names))
     room = max(0, LINES - len(kept)) if order else LINES
     lines += [_group_line(part) for part in out[:room]]
@@ -230,7 +230,7 @@ def _without(parts: list[GroupPart], kept: list[GroupPart]) -> list[GroupPart]:
 
 
 def _group_line(part: GroupPart) -> Line:
-    name = named(part.name)
+    name = tr_name(part.name)
     if not part.group:
         return Line(
             tr("Examples and concepts"),
@@ -242,14 +242,14 @@ def _group_line(part: GroupPart) -> Line:
     usual = tr(
         "Nearer than this in {group}: {share:.0%} of the library", group=spoken(part.name), share=part.rank
     )
-    return Line(name, part.amount, "\n".join(filter(None, (usual, shown(part.detail)))), part.name)
+    return Line(name, part.amount, "\n".join(filter(None, (usual, translate(part.detail)))), part.name)
 
 
-def _share_lines(why: Why) -> list[Line]:
+def _share_lines(why: Explanation) -> list[Line]:
     kept, rest = (
         (why.shares, ()) if len(why.shares) <= LINES else (why.shares[: LINES - 1], why.shares[LINES - 1 :])
     )
-    lines = [Line(named(share.name), share.amount, shown(share.detail)) for share in kept]
+    lines = [Line(tr_name(share.name), share.amount, translate(share.detail)) for share in kept]
     if rest:
         lines.append(Line(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
     return lines

@@ -15,9 +15,9 @@ from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.workflows.searches.agreeing import Agreement, Side
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.searching import RankedCase
+from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import RankedCase
 
 
 class WhyImages(QWidget):
@@ -60,7 +60,7 @@ class WhyImages(QWidget):
         column.addLayout(foot)
         self._offer_marks()
 
-    def show_pair(self, asked: Asked, line: RankedCase) -> None:
+    def show_pair(self, asked: RankedSearch, line: RankedCase) -> None:
         """Send for the images of the query and of a ranked case."""
         columns = self._context.state.columns
         finding = line.finding or ""
@@ -89,7 +89,7 @@ class WhyImages(QWidget):
         shown = (self.query.shown, self.case.shown)
         self.marks.setVisible(any(one.rings or one.outline for one in shown))
 
-    def _show(self, found: Agreement) -> None:
+    def _show(self, found: ImageComparison) -> None:
         for image, side in ((self.query, found.query), (self.case, found.case)):
             image.show_image(_marked(side))
         self.note.setText(found.note)
@@ -106,5 +106,5 @@ class WhyImages(QWidget):
         self._offer_marks()
 
 
-def _marked(side: Side) -> Marked:
+def _marked(side: ComparedImage) -> Marked:
     return Marked(side.pixels, side.rings, side.outline, side.problem)

@@ -11,10 +11,10 @@ from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.errors import BadInput
-from semblance.core.language import named, tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_title
-from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.opening import MetricFacts
 
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
@@ -53,7 +53,7 @@ class WhyMetric(QWidget):
         except BadInput as error:
             self.facts.set_fact(_LEARNER, error.message)
             return
-        learner = named(learner_title(card.learner))
+        learner = tr_name(learner_title(card.learner))
         if card.rounds is not None:
             learner = tr_n("{learner}, {n} round", "{learner}, {n} rounds", card.rounds, learner=learner)
         self.facts.set_fact(_LEARNER, learner, metric.name)
@@ -65,7 +65,7 @@ class WhyMetric(QWidget):
 
     def _show_accuracy(self, metric: MetricFacts) -> None:
         library = self._state.library
-        known = scoreboard.scored_metrics(library) if library is not None else ()
+        known = scored_metrics.scored_metrics(library) if library is not None else ()
         scored = next((one for one in known if one.name == metric.name), None)
         mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
         if scored is None or scored.scores is None or mean is None:
@@ -76,7 +76,7 @@ class WhyMetric(QWidget):
             _ACCURACY, told, tr("Measured on {what}", what=measured_words(scored.scores.measured_on))
         )
         kind = scored.measured
-        self.badge.set_kind(kind, tr("held-out") if kind == scoreboard.HELD_OUT else "")
+        self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")
         self.badge.setVisible(True)
 
 

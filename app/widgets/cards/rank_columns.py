@@ -26,7 +26,7 @@ from semblance.app.widgets.cards.rank_columns_painter import Geometry, RankPaint
 from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns, no_cases
 from semblance.core.reports.distances import FEWEST, digits_for, distance_text
-from semblance.core.workflows.evaluation.two_metrics import Line
+from semblance.core.workflows.evaluation.compare_metrics import Line
 
 NONE = -1
 LEFT, RIGHT = 0, 1

@@ -17,7 +17,7 @@ from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
 from semblance.core.language import tr
 from semblance.core.library.columns import NO_FINDING, CaseColumns
 from semblance.core.reports.distances import distance_text
-from semblance.core.workflows.evaluation.two_metrics import Line
+from semblance.core.workflows.evaluation.compare_metrics import Line
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
 ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44

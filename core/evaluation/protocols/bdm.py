@@ -15,7 +15,7 @@ from semblance.core.evaluation.result import Measured, Queries
 from semblance.core.evaluation.roc import Roc, auc, defined, roc
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import HoldOut, patient_codes, per_finding
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     pass
@@ -60,7 +60,7 @@ class BDMProtocol(SplitProtocol):
         # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
         if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
             seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-            rule = say("{masses} training cases of each finding", masses=MASSES)
+            rule = tr_lazy("{masses} training cases of each finding", masses=MASSES)
             return rule, [per_finding(data.y.tolist(), data.units, one, MASSES) for one in seeds]
         return random_halves(data, repeats, seed)
 

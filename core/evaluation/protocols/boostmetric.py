@@ -13,7 +13,7 @@ from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, votes
 from semblance.core.evaluation.splits import HoldOut, three_parts
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 VALIDATION = TEST = 0.15
 NEIGHBOURS = 3
@@ -42,7 +42,7 @@ class BoostMetricProtocol(SplitProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-        return say("70 % to train on, 15 % to choose by, 15 % to test"), [
+        return tr_lazy("70 % to train on, 15 % to choose by, 15 % to test"), [
             three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 

@@ -9,13 +9,13 @@ import numpy as np
 from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
-from semblance.core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
 from semblance.core.evaluation.protocols.runner import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
 from semblance.core.evaluation.splits import HoldOut
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CCMLProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        return say("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
+        return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
 
     def measure(self, trial: Trial) -> Measured:
         return _measure(trial)

@@ -30,7 +30,7 @@ from semblance.core.evaluation.scores import (
     votes,
 )
 from semblance.core.evaluation.splits import HoldOut, holdout, patient_codes
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
@@ -87,11 +87,15 @@ class FullProtocol(SplitProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         if self.settings["split"] == "folds":
-            return say("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
+            return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
         share = self.settings["held_out"]
         assert isinstance(share, float)
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-        rule = say("random halves") if share == 0.5 else say("{share:.0%} tested, at random", share=share)
+        rule = (
+            tr_lazy("random halves")
+            if share == 0.5
+            else tr_lazy("{share:.0%} tested, at random", share=share)
+        )
         return rule, [holdout(data.y.tolist(), data.units, one, share) for one in seeds]
 
     @property

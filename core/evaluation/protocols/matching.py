@@ -17,7 +17,7 @@ from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.splits import HoldOut, folds
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class MatchingProtocol(SplitProtocol):
         """Folds of patients with as many polyps and false positives in each as can be."""
         strata = np.where(data.y == self.settings["negative"], "no polyp", "polyp").tolist()
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-        return say("{folds} folds of patients", folds=FOLDS), [
+        return tr_lazy("{folds} folds of patients", folds=FOLDS), [
             split for one in seeds for split in folds(strata, data.units, one, FOLDS)
         ]
 
@@ -109,12 +109,12 @@ class Views:
         view = data.attributes.get(VIEW)
         if view is None or not (view != "").all():
             raise BadInput(
-                say("{data} does not tell the view (prone, supine) of every candidate.", data=data.name),
+                tr_lazy("{data} does not tell the view (prone, supine) of every candidate.", data=data.name),
                 "Import candidates as the kind 'polyps', or add a column 'view'.",
             )
         if data.groups is None or data.patients != "known":
             raise BadInput(
-                say("{data} does not tell the patient of every candidate.", data=data.name),
+                tr_lazy("{data} does not tell the patient of every candidate.", data=data.name),
                 "Add a column 'patient_id'.",
             )
         self._view, self._patients = view, data.groups
@@ -129,7 +129,7 @@ class Views:
         self.identities: npt.NDArray[np.str_] = np.array(own, dtype=np.str_)
         if not self.queries:
             raise BadInput(
-                say("{data} holds no polyp that two views of a patient show.", data=data.name),
+                tr_lazy("{data} holds no polyp that two views of a patient show.", data=data.name),
                 "Give the same polyp the same name in both views.",
             )
 
@@ -178,7 +178,7 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
     told = [] if texts is None else texts.tolist()
     if not any(told):
         raise BadInput(
-            say(
+            tr_lazy(
                 "{data} tells no position along the colon, so 'geodesic' cannot be measured.", data=data.name
             ),
             "Add a column 'geodesic' (0 rectum to 1 caecum), or leave 'geodesic' out.",
@@ -186,7 +186,9 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
     try:
         places = np.array([float(text) if text else np.nan for text in told])
     except ValueError:
-        raise BadInput(say("A position along the colon of {data} is not a number.", data=data.name)) from None
+        raise BadInput(
+            tr_lazy("A position along the colon of {data} is not a number.", data=data.name)
+        ) from None
     return replace(
         data,
         X=places[:, None],

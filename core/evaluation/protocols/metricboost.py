@@ -9,13 +9,13 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.chosen_k import own_patients
+from semblance.core.evaluation.protocols.choose_k import own_patients
 from semblance.core.evaluation.protocols.runner import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import mean_over_queries, triplet_accuracy, votes
 from semblance.core.evaluation.splits import HoldOut
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 
 FOLDS = 5
@@ -58,8 +58,10 @@ class MetricBoostProtocol(SplitProtocol):
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         found = repeated_folds(data, repeats, seed, FOLDS)
         if self.settings["train_on"] == "one":
-            return say("one of {folds} folds to train on", folds=FOLDS), [split.swapped() for split in found]
-        return say("{folds} folds", folds=FOLDS), found
+            return tr_lazy("one of {folds} folds to train on", folds=FOLDS), [
+                split.swapped() for split in found
+            ]
+        return tr_lazy("{folds} folds", folds=FOLDS), found
 
     def measure(self, trial: Trial) -> Measured:
         data, split, reporter = trial.data, trial.split, trial.reporter

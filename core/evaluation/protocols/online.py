@@ -8,7 +8,7 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
 from semblance.core.evaluation.protocols.runner import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured, Vector
@@ -87,7 +87,7 @@ def _measure(trial: Trial) -> Measured:
 
 def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
     """Scores and curves of a learner that takes pairs one after another; none of others."""
-    from semblance.core.metrics.papers.passive_aggressive import PassiveAggressive
+    from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 
     learner = trial.learner
     if not isinstance(learner, PassiveAggressive) or not trial.points:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.result import EvaluationResult
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
 
@@ -52,7 +52,7 @@ class Protocol(abc.ABC):
             BadArguments: an unknown name or a refused value.
         """
         self.settings: Mapping[str, Value] = checked(
-            say("The protocol {name}", name=self.name), self.parameters, settings
+            tr_lazy("The protocol {name}", name=self.name), self.parameters, settings
         )
 
     @abc.abstractmethod

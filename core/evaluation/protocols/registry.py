@@ -12,7 +12,7 @@ from semblance.core.evaluation.protocols.metricboost import MetricBoostProtocol
 from semblance.core.evaluation.protocols.online import OnlineProtocol
 from semblance.core.evaluation.protocols.pairs import PairsProtocol
 from semblance.core.evaluation.protocols.protocol import Protocol
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
 _PROTOCOLS: tuple[type[Protocol], ...] = (
@@ -43,7 +43,7 @@ def protocol_class(name: str) -> type[Protocol]:
             return protocol
     names = ", ".join(protocol.name for protocol in _PROTOCOLS)
     raise BadArguments(
-        say("There is no protocol '{name}'.", name=name), say("Protocols: {names}.", names=names)
+        tr_lazy("There is no protocol '{name}'.", name=name), tr_lazy("Protocols: {names}.", names=names)
     )
 
 

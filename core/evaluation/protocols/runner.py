@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.printed_values import printed_values
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import (
     EvaluationResult,
@@ -24,7 +23,7 @@ from semblance.core.evaluation.result import (
     summarise,
 )
 from semblance.core.evaluation.splits import HoldOut
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -116,7 +115,9 @@ def run_trials(
         own = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
         for place, run in enumerate(runs):
             reporter.check_cancelled()
-            what = say("{spec}, repeat {repeat} of {n}", spec=run.spec.name, repeat=repeat + 1, n=len(splits))
+            what = tr_lazy(
+                "{spec}, repeat {repeat} of {n}", spec=run.spec.name, repeat=repeat + 1, n=len(splits)
+            )
             share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points)
             share.progress(0, 1, what)
             run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share)
@@ -215,7 +216,7 @@ class _Run:
         except FAILURES as problem:
             self.failure = Failure(
                 self.spec.name,
-                say("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=in_words(problem)),
+                tr_lazy("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=in_words(problem)),
             )
 
 
@@ -248,7 +249,7 @@ def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadArguments(
-            say("The learner '{twice}' is named twice.", twice=twice[0]), "Name each learner once."
+            tr_lazy("The learner '{twice}' is named twice.", twice=twice[0]), "Name each learner once."
         )
     return [_Run(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
@@ -259,7 +260,7 @@ def in_words(problem: Exception) -> str:
         return str(problem)
     if isinstance(problem, MemoryError):
         return "There was not enough memory; use fewer cases or fewer features."
-    return say("The computation failed ({problem}).", problem=problem)
+    return tr_lazy("The computation failed ({problem}).", problem=problem)
 
 
 def _result(
@@ -281,7 +282,6 @@ def _result(
             steps_text(steps),
             run.measured,
             run.seconds,
-            printed_values(protocol, plan.data.X.shape, plan.data.findings, run.spec.name, run.params),
         )
         for run in runs
         if run.failure is None

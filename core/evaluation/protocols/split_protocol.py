@@ -13,7 +13,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
 from semblance.core.evaluation.result import EvaluationResult, Measured
 from semblance.core.evaluation.splits import HoldOut, folds, halves
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 
@@ -84,7 +84,7 @@ class SplitProtocol(Protocol):
         if repeats is not None and repeats < 1:
             raise BadArguments(
                 "There must be at least one repeat.",
-                say("Use --repeats {repeats}, for example.", repeats=self.repeats),
+                tr_lazy("Use --repeats {repeats}, for example.", repeats=self.repeats),
             )
         return repeats or self.repeats
 
@@ -96,7 +96,7 @@ class SplitProtocol(Protocol):
 def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
     """A stratified random half to train on in each repeat, the other to test."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-    return say("random halves"), [halves(data.y.tolist(), data.units, one) for one in seeds]
+    return tr_lazy("random halves"), [halves(data.y.tolist(), data.units, one) for one in seeds]
 
 
 def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.form import DescriptorForm
-from semblance.core.features.local.places import as_shares, grid_inside, seen
+from semblance.core.features.local.sample_points import as_shares, grid_inside, seen
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
@@ -35,7 +35,7 @@ _BOUNDS = (
     *((-_EDGE, _EDGE) for _ in EDGES for _ in ("down", "right")),
 )
 
-FORM = DescriptorForm(
+PACKING = DescriptorPacking(
     low=tuple(low for low, _ in _BOUNDS), high=tuple(high for _, high in _BOUNDS), bits=12, whitened=True
 )
 
@@ -44,16 +44,16 @@ FORM = DescriptorForm(
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            say(
+            tr_lazy(
                 "Point {point}, responses {first}–{last}",
                 point=point,
                 first=2 * column + 1,
-                last=min(2 * column + 2, FORM.values),
+                last=min(2 * column + 2, PACKING.values),
             ),
             "Responses",
         )
         for point in range(1, points + 1)
-        for column in range(FORM.columns)
+        for column in range(PACKING.columns)
     )
 
 
@@ -70,7 +70,7 @@ class Textons(Extractor):
     title = "Textons"
     summary = "Colour, blobs and edges at places of a region; the step codebook counts them as textons."
     version = 1
-    local: ClassVar[DescriptorForm | None] = FORM
+    local: ClassVar[DescriptorPacking | None] = PACKING
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("points", 1024, "Places whose responses are kept.", minimum=16, maximum=8192),
     )
@@ -94,7 +94,7 @@ class Textons(Extractor):
         planes, inside = seen(image, region, longest=LONGEST_SIDE)
         at = grid_inside(inside, self._points)
         found = responses(lab_of(planes))[:, at[:, 0], at[:, 1]]
-        return FORM.pack(found.T, self._points)
+        return PACKING.pack(found.T, self._points)
 
     def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64]:
         _, inside = seen(image, region, longest=LONGEST_SIDE)

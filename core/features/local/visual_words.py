@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.form import DescriptorForm
-from semblance.core.features.local.places import as_shares, grey_of, grid_inside, seen
+from semblance.core.features.local.sample_points import as_shares, grey_of, grid_inside, seen
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.parameters import Parameter, Value
 
 Doubles = npt.NDArray[np.float64]
@@ -28,23 +28,23 @@ LEAN = 1e-3
 #: Where grey changes by less from pixel to pixel, there is nothing to describe but rounding.
 FLAT = 1e-8
 
-FORM = DescriptorForm(low=(0.0,) * 128, high=(255.0,) * 128, bits=8)
+PACKING = DescriptorPacking(low=(0.0,) * 128, high=(255.0,) * 128, bits=8)
 
 
 @functools.cache
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            say(
+            tr_lazy(
                 "Point {point}, SIFT {first}–{last}",
                 point=point,
                 first=3 * column + 1,
-                last=min(3 * column + 3, FORM.values),
+                last=min(3 * column + 3, PACKING.values),
             ),
             "SIFT",
         )
         for point in range(1, points + 1)
-        for column in range(FORM.columns)
+        for column in range(PACKING.columns)
     )
 
 
@@ -62,7 +62,7 @@ class VisualWords(Extractor):
     title = "Visual words (SIFT)"
     summary = "SIFT at interest points and on a grid; the step codebook counts them as visual words."
     version = 1
-    local: ClassVar[DescriptorForm | None] = FORM
+    local: ClassVar[DescriptorPacking | None] = PACKING
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("points", 256, "Places described, half of them interest points.", minimum=16, maximum=2048),
     )
@@ -84,7 +84,7 @@ class VisualWords(Extractor):
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
         planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
-        return FORM.pack(sift(grey_of(planes), inside, self._points), self._points)
+        return PACKING.pack(sift(grey_of(planes), inside, self._points), self._points)
 
     def places(self, image: Image, region: Region | None = None) -> Doubles:
         planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
@@ -96,7 +96,7 @@ def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArr
     """(p, 128), p <= points: descriptors at interest points and then on the grid, of (h, w) in 0..1."""
     detector, found, flat = _found(grey, inside, points)
     kept = np.flatnonzero(~flat)
-    descriptors = np.zeros((len(found.sigmas), FORM.values), dtype=np.uint8)
+    descriptors = np.zeros((len(found.sigmas), PACKING.values), dtype=np.uint8)
     if len(kept):
         described = found.only(kept)
         detector.positions, detector.scales = described.positions, described.scales

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.features.definition import Definition
+from semblance.core.features.definition import FeatureDefinition
 
 FIRST_ORDER, LOW, PAIRS = "First order", "Low attenuation", "Co-occurrence"
 RUNS, DIFFERENCES = "Run length", "Grey-level difference"
@@ -65,8 +65,8 @@ _DIFFERENCES = (
     ("inverse difference moment", "", "sum d / (1 + k^2)"),
 )
 
-DEFINITIONS: tuple[Definition, ...] = tuple(
-    Definition(name, group, unit, formula)
+DEFINITIONS: tuple[FeatureDefinition, ...] = tuple(
+    FeatureDefinition(name, group, unit, formula)
     for group, rows in (
         (FIRST_ORDER, _FIRST_ORDER),
         (LOW, _LOW),

@@ -19,7 +19,7 @@ from semblance.core.features.lung_texture.grey_levels import (
     pairs,
     runs,
 )
-from semblance.core.features.pixels import finite
+from semblance.core.features.resampling import finite
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 

@@ -11,7 +11,7 @@ from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.mass.grey import AROUND, breast, margin_and_grey
 from semblance.core.features.mass.outline import fourier_factor, outline_points, radial_length, size_and_shape
 from semblance.core.features.mass.table import FEATURES, NAMES
-from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region

@@ -9,77 +9,83 @@ the largest; ``m`` their mean.
 
 from __future__ import annotations
 
-from semblance.core.features.definition import Definition
+from semblance.core.features.definition import FeatureDefinition
 from semblance.core.features.extractor import FeatureName
 
 _SIZE, _SHAPE, _RADIAL, _MARGIN = "Size", "Shape", "Radial length", "Margin"
 _CONTRAST, _GREY, _SURROUND, _TEXTURE, _BREAST = "Contrast", "Grey inside", "Grey around", "Texture", "Breast"
 
-FEATURES: tuple[Definition, ...] = (
-    Definition("Area", _SIZE, "mm² or px²", "A, pixels of the mass times the area of one"),
-    Definition("Perimeter", _SIZE, "mm or px", "P, Cauchy and Crofton's formula in four directions"),
-    Definition("Longest diameter", _SIZE, "mm or px", "largest distance between two points of the outline"),
-    Definition("Compactness", _SHAPE, "", "4 pi A / P²: 1 for a disc"),
-    Definition("Eccentricity", _SHAPE, "", "of the ellipse with the same second moments: 0 disc, 1 line"),
-    Definition("Solidity", _SHAPE, "", "A / area of the convex hull: 1 for convex shapes"),
-    Definition("Radial mean", _RADIAL, "", "m = mean of r_i"),
-    Definition("Radial deviation", _RADIAL, "", "standard deviation of r_i"),
-    Definition("Radial entropy", _RADIAL, "bit", "entropy of r_i in 20 bins over 0..1"),
-    Definition("Radial area ratio", _RADIAL, "", "mean of max(r_i - m, 0) / m"),
-    Definition("Radial crossings", _RADIAL, "", "how often r_i crosses m by more than 2 % of m"),
-    Definition("Radial roughness", _RADIAL, "", "sum of |r_i - r_(i+1)|"),
-    Definition(
+FEATURES: tuple[FeatureDefinition, ...] = (
+    FeatureDefinition("Area", _SIZE, "mm² or px²", "A, pixels of the mass times the area of one"),
+    FeatureDefinition("Perimeter", _SIZE, "mm or px", "P, Cauchy and Crofton's formula in four directions"),
+    FeatureDefinition(
+        "Longest diameter", _SIZE, "mm or px", "largest distance between two points of the outline"
+    ),
+    FeatureDefinition("Compactness", _SHAPE, "", "4 pi A / P²: 1 for a disc"),
+    FeatureDefinition(
+        "Eccentricity", _SHAPE, "", "of the ellipse with the same second moments: 0 disc, 1 line"
+    ),
+    FeatureDefinition("Solidity", _SHAPE, "", "A / area of the convex hull: 1 for convex shapes"),
+    FeatureDefinition("Radial mean", _RADIAL, "", "m = mean of r_i"),
+    FeatureDefinition("Radial deviation", _RADIAL, "", "standard deviation of r_i"),
+    FeatureDefinition("Radial entropy", _RADIAL, "bit", "entropy of r_i in 20 bins over 0..1"),
+    FeatureDefinition("Radial area ratio", _RADIAL, "", "mean of max(r_i - m, 0) / m"),
+    FeatureDefinition("Radial crossings", _RADIAL, "", "how often r_i crosses m by more than 2 % of m"),
+    FeatureDefinition("Radial roughness", _RADIAL, "", "sum of |r_i - r_(i+1)|"),
+    FeatureDefinition(
         "Fourier factor",
         _MARGIN,
         "",
         "1 - sum(|Z_k| / |k|) / sum |Z_k|, Z the outline's Fourier descriptors",
     ),
-    Definition(
+    FeatureDefinition(
         "Spiculation at the margin",
         _MARGIN,
         "",
         "mean of |sin| of the angle between gradient and radius, weighted by |dg|, "
         "within 0.25 R of the outline",
     ),
-    Definition("Spiculation around", _MARGIN, "", "the same in the surround"),
-    Definition("Sharpness", _MARGIN, "1/mm or 1/px", "mean step of g across the outline, inwards"),
-    Definition(
+    FeatureDefinition("Spiculation around", _MARGIN, "", "the same in the surround"),
+    FeatureDefinition("Sharpness", _MARGIN, "1/mm or 1/px", "mean step of g across the outline, inwards"),
+    FeatureDefinition(
         "Sharpness variation",
         _MARGIN,
         "",
         "deviation of that step / (its mean size + 0.001 per pixel)",
     ),
-    Definition("Contrast", _CONTRAST, "", "mean g inside - mean g around"),
-    Definition("Conspicuity", _CONTRAST, "", "size of the mean step across the outline / mean |dg| around"),
-    Definition("Mean inside", _GREY, "", "mean of g in the mass"),
-    Definition("Deviation inside", _GREY, "", "standard deviation"),
-    Definition("Skewness inside", _GREY, "", "third central moment / deviation³"),
-    Definition("Kurtosis inside", _GREY, "", "fourth central moment / deviation⁴ - 3"),
-    Definition("Mean around", _SURROUND, "", "mean of g in the surround"),
-    Definition("Deviation around", _SURROUND, "", "standard deviation"),
-    Definition("Skewness around", _SURROUND, "", "third central moment / deviation³"),
-    Definition("Texture inside", _TEXTURE, "1/mm or 1/px", "mean |dg| in the mass"),
-    Definition("Texture around", _TEXTURE, "1/mm or 1/px", "mean |dg| in the surround"),
-    Definition("Entropy inside", _TEXTURE, "bit", "entropy of g in the mass in 32 bins over 0..1"),
-    Definition(
+    FeatureDefinition("Contrast", _CONTRAST, "", "mean g inside - mean g around"),
+    FeatureDefinition(
+        "Conspicuity", _CONTRAST, "", "size of the mean step across the outline / mean |dg| around"
+    ),
+    FeatureDefinition("Mean inside", _GREY, "", "mean of g in the mass"),
+    FeatureDefinition("Deviation inside", _GREY, "", "standard deviation"),
+    FeatureDefinition("Skewness inside", _GREY, "", "third central moment / deviation³"),
+    FeatureDefinition("Kurtosis inside", _GREY, "", "fourth central moment / deviation⁴ - 3"),
+    FeatureDefinition("Mean around", _SURROUND, "", "mean of g in the surround"),
+    FeatureDefinition("Deviation around", _SURROUND, "", "standard deviation"),
+    FeatureDefinition("Skewness around", _SURROUND, "", "third central moment / deviation³"),
+    FeatureDefinition("Texture inside", _TEXTURE, "1/mm or 1/px", "mean |dg| in the mass"),
+    FeatureDefinition("Texture around", _TEXTURE, "1/mm or 1/px", "mean |dg| in the surround"),
+    FeatureDefinition("Entropy inside", _TEXTURE, "bit", "entropy of g in the mass in 32 bins over 0..1"),
+    FeatureDefinition(
         "Breast area",
         _BREAST,
         "mm² or px²",
         "the largest part above a tenth of the 99th percentile of g",
     ),
-    Definition("Breast density", _BREAST, "", "share of it above Otsu's threshold of its grey"),
-    Definition("Breast mean", _BREAST, "", "mean of g in the breast"),
-    Definition("Breast deviation", _BREAST, "", "standard deviation"),
-    Definition("Breast skewness", _BREAST, "", "third central moment / deviation³"),
-    Definition("Breast kurtosis", _BREAST, "", "fourth central moment / deviation⁴ - 3"),
-    Definition("Breast entropy", _BREAST, "bit", "entropy of g in 32 bins over 0..1"),
-    Definition(
+    FeatureDefinition("Breast density", _BREAST, "", "share of it above Otsu's threshold of its grey"),
+    FeatureDefinition("Breast mean", _BREAST, "", "mean of g in the breast"),
+    FeatureDefinition("Breast deviation", _BREAST, "", "standard deviation"),
+    FeatureDefinition("Breast skewness", _BREAST, "", "third central moment / deviation³"),
+    FeatureDefinition("Breast kurtosis", _BREAST, "", "fourth central moment / deviation⁴ - 3"),
+    FeatureDefinition("Breast entropy", _BREAST, "bit", "entropy of g in 32 bins over 0..1"),
+    FeatureDefinition(
         "Breast fluctuation, fine",
         _BREAST,
         "",
         "mean difference of g from its mean over 1/64 of the image's side",
     ),
-    Definition(
+    FeatureDefinition(
         "Breast fluctuation, coarse",
         _BREAST,
         "",

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.features.polyp.block import HALF, Block
-from semblance.core.features.polyp.surface import Mask, Numbers, Points, Wall, towards
-from semblance.core.language import say
+from semblance.core.features.polyp.colon_wall import ColonWall, Mask, Numbers, Points, towards
+from semblance.core.features.polyp.voxel_block import HALF, VoxelBlock
+from semblance.core.language import tr_lazy
 
 #: The cap ends where the smaller curvature falls below this, per mm, or this share of the largest.
 _FLAT, _CAP_SHARE = 0.02, 0.3
@@ -32,7 +32,7 @@ _MIDDLE = np.full(3, HALF, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
+class WallFit:
     """The wall as it would be without the candidate: height over a plane as a polynomial of second degree.
 
     ``origin`` (3,), ``axes`` (3, 3) rows along the plane, along it and out of it; ``terms`` (6,) of
@@ -63,10 +63,10 @@ class Candidate:
 
     voxels: Mask
     on: Mask
-    base: Base
+    base: WallFit
 
 
-def cut_out(block: Block, wall: Wall) -> Candidate:
+def cut_out(block: VoxelBlock, wall: ColonWall) -> Candidate:
     """The candidate at the middle of ``block``, or the one drawn there.
 
     A drawn one is taken as drawn where it touches the lumen; else it only says where to look.
@@ -84,7 +84,7 @@ def cut_out(block: Block, wall: Wall) -> Candidate:
     near = np.flatnonzero(away <= block.reach)
     if not len(near):
         raise BadInput(
-            say("No wall of the colon lies within {reach:.0f} mm of the candidate.", reach=block.reach),
+            tr_lazy("No wall of the colon lies within {reach:.0f} mm of the candidate.", reach=block.reach),
             "Check its position, the slice order and the unit (mm or voxels).",
         )
     bend = wall.bends[2]
@@ -95,7 +95,7 @@ def cut_out(block: Block, wall: Wall) -> Candidate:
     return Candidate(voxels, voxels[z, y, x], base)
 
 
-def _cap(wall: Wall, start: int) -> Mask:
+def _cap(wall: ColonWall, start: int) -> Mask:
     """(n,) the surface voxels around ``start`` that bulge in every direction."""
     from scipy import ndimage
 
@@ -110,7 +110,7 @@ def _cap(wall: Wall, start: int) -> Mask:
     return cap
 
 
-def _base(wall: Wall, own: Mask) -> Base:
+def _base(wall: ColonWall, own: Mask) -> WallFit:
     """The wall below the surface voxels ``own`` (n,), from the wall around them."""
     from scipy.spatial import cKDTree
 
@@ -130,7 +130,7 @@ def _base(wall: Wall, own: Mask) -> Base:
         terms[0] = float(np.median(w))
     else:
         terms[0] = float((axes[2] @ (places[own] - origin).T).min())
-    return Base(origin, axes, terms)
+    return WallFit(origin, axes, terms)
 
 
 def _powers(u: Numbers, v: Numbers) -> Numbers:
@@ -147,7 +147,7 @@ def _across(out: Numbers) -> tuple[Numbers, Numbers]:
     return first, np.cross(out, first)
 
 
-def _grown(wall: Wall, cap: Mask, base: Base, start: Points) -> Mask:
+def _grown(wall: ColonWall, cap: Mask, base: WallFit, start: Points) -> Mask:
     """The tissue beyond ``base`` whose nearest surface voxel is one of the ``cap`` or its rim."""
     from scipy.spatial import cKDTree
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from semblance.core.features.definition import Definition
-from semblance.core.language import known, say
+from semblance.core.features.definition import FeatureDefinition
+from semblance.core.language import as_lazy, tr_lazy
 
 #: Deviations of the Gaussians, in mm, through which the wall is looked at.
 SCALES = (1, 2, 3)
@@ -75,9 +75,9 @@ _INTENSITY = (
 _CONTEXT = (
     *(
         (
-            say("{tissue} within {radius} mm", tissue=tissue, radius=radius),
+            tr_lazy("{tissue} within {radius} mm", tissue=tissue, radius=radius),
             "",
-            say("share of the ball of voxels with {limits} HU", limits=limits),
+            tr_lazy("share of the ball of voxels with {limits} HU", limits=limits),
         )
         for tissue, limits in (
             ("air", "below -500"),
@@ -104,16 +104,18 @@ _PLACE = (
 
 
 @functools.cache
-def definitions() -> tuple[Definition, ...]:
+def definitions() -> tuple[FeatureDefinition, ...]:
     """All 96, in the order in which they are measured."""
     local = [
-        Definition(say("{name}, at {scale} mm", name=known(name), scale=scale), GEOMETRY, unit, formula)
+        FeatureDefinition(
+            tr_lazy("{name}, at {scale} mm", name=as_lazy(name), scale=scale), GEOMETRY, unit, formula
+        )
         for scale in SCALES
         for name, unit, formula in _LOCAL
     ]
     profile = [
-        Definition(
-            say("density {where}", where=_depth(depth)),
+        FeatureDefinition(
+            tr_lazy("density {where}", where=_depth(depth)),
             INTENSITY,
             "HU",
             "mean along the normals of the surface",
@@ -122,22 +124,22 @@ def definitions() -> tuple[Definition, ...]:
     ]
     return (
         *local,
-        *(Definition(name, MORPHOLOGY, unit, formula) for name, unit, formula in _MORPHOLOGY),
+        *(FeatureDefinition(name, MORPHOLOGY, unit, formula) for name, unit, formula in _MORPHOLOGY),
         *(
-            Definition(say("density, {name}", name=known(name)), INTENSITY, unit, formula)
+            FeatureDefinition(tr_lazy("density, {name}", name=as_lazy(name)), INTENSITY, unit, formula)
             for name, unit, formula in _INTENSITY
         ),
         *profile,
-        *(Definition(name, CONTEXT, unit, formula) for name, unit, formula in _CONTEXT),
-        *(Definition(name, POSITION, unit, formula) for name, unit, formula in _PLACE),
+        *(FeatureDefinition(name, CONTEXT, unit, formula) for name, unit, formula in _CONTEXT),
+        *(FeatureDefinition(name, POSITION, unit, formula) for name, unit, formula in _PLACE),
     )
 
 
 def _depth(depth: int) -> str:
     if depth == 0:
-        return say("at the surface")
+        return tr_lazy("at the surface")
     return (
-        say("{depth} mm below the surface", depth=depth)
+        tr_lazy("{depth} mm below the surface", depth=depth)
         if depth > 0
-        else say("{value} mm before the surface", value=-depth)
+        else tr_lazy("{value} mm before the surface", value=-depth)
     )

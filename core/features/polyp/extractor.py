@@ -10,15 +10,15 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.polyp.block import block_of
 from semblance.core.features.polyp.candidate import cut_out
+from semblance.core.features.polyp.colon_wall import ColonWall
 from semblance.core.features.polyp.definitions import definitions
 from semblance.core.features.polyp.measures import measured
-from semblance.core.features.polyp.surface import Wall
+from semblance.core.features.polyp.voxel_block import voxel_block
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 
 
@@ -67,7 +67,7 @@ class Polyp(Extractor):
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """Raises BadInput: a single image has no depth."""
         raise BadInput(
-            say("'{image}' is a single image; polyp candidates lie in volumes.", image=image.name),
+            tr_lazy("'{image}' is a single image; polyp candidates lie in volumes.", image=image.name),
             "Import the CT series, or use an extractor for images.",
         )
 
@@ -78,8 +78,8 @@ class Polyp(Extractor):
             BadInput: the region lies outside the volume or near no wall of the colon, or a slice cannot be
                 read.
         """
-        block = block_of(stack, region, self._spacing)
-        wall = Wall(block.hu)
+        block = voxel_block(stack, region, self._spacing)
+        wall = ColonWall(block.hu)
         return np.array(measured(block, wall, cut_out(block, wall)), dtype=np.float32)
 
 
@@ -88,7 +88,7 @@ def _spacing(text: str) -> Spacing:
         z, y, x = (float(part) for part in text.split(","))
     except ValueError:
         raise BadArguments(
-            say("The spacing '{value}' is not three numbers.", value=text),
+            tr_lazy("The spacing '{value}' is not three numbers.", value=text),
             "Write it like 1,0.7,0.7 (slice, row, column).",
         ) from None
     return z, y, x

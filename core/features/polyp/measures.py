@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from semblance.core.features.polyp.block import HALF, Block
 from semblance.core.features.polyp.candidate import Candidate, faces
+from semblance.core.features.polyp.colon_wall import AIR, TAGGED, ColonWall, Mask, Numbers, SurfaceCurvature
 from semblance.core.features.polyp.definitions import DEPTHS, FAR, NEAR, SCALES
-from semblance.core.features.polyp.surface import AIR, TAGGED, Bend, Mask, Numbers, Wall
+from semblance.core.features.polyp.voxel_block import HALF, VoxelBlock
 
 #: HU of fat, and of soft tissue with some contrast.
 _FAT, _SOFT = (-200.0, -30.0), (-30.0, 150.0)
@@ -25,7 +25,7 @@ _WALL, _BELOW, _ACROSS = 8, 16, float(HALF)
 _OWN = 2.0
 
 
-def measured(block: Block, wall: Wall, found: Candidate) -> list[float]:
+def measured(block: VoxelBlock, wall: ColonWall, found: Candidate) -> list[float]:
     """The numbers in the order of :func:`semblance.core.features.polyp.definitions.definitions`."""
     weights = _areas(wall, found)
     normal = _mean_normal(wall.bends[2].normal[found.on], weights)
@@ -38,12 +38,12 @@ def measured(block: Block, wall: Wall, found: Candidate) -> list[float]:
     ]
 
 
-def _own(bend: Bend, found: Candidate) -> Bend:
+def _own(bend: SurfaceCurvature, found: Candidate) -> SurfaceCurvature:
     on = found.on
-    return Bend(bend.normal[on], bend.slope[on], bend.below[on], bend.k1[on], bend.k2[on])
+    return SurfaceCurvature(bend.normal[on], bend.slope[on], bend.below[on], bend.k1[on], bend.k2[on])
 
 
-def _areas(wall: Wall, found: Candidate) -> Numbers:
+def _areas(wall: ColonWall, found: Candidate) -> Numbers:
     """(m,) mm² of the surface at each of the candidate's surface voxels.
 
     A face counts with the cosine between it and the surface, which is exact for a plane however it lies.
@@ -62,7 +62,7 @@ def _mean_normal(normals: Numbers, weights: Numbers) -> Numbers:
     return summed / length if length > 1e-9 else np.array([1.0, 0.0, 0.0])
 
 
-def _local(bend: Bend, weights: Numbers) -> Iterable[float]:
+def _local(bend: SurfaceCurvature, weights: Numbers) -> Iterable[float]:
     share = weights / weights.sum()
     index, curved = bend.shape_index, bend.curvedness
     return (
@@ -84,7 +84,7 @@ def _mean_deviation(values: Numbers, share: Numbers) -> tuple[float, float]:
     return mean, math.sqrt(max(float((values - mean) ** 2 @ share), 0.0))
 
 
-def _morphology(wall: Wall, found: Candidate, weights: Numbers, normal: Numbers) -> Iterable[float]:
+def _morphology(wall: ColonWall, found: Candidate, weights: Numbers, normal: Numbers) -> Iterable[float]:
     at = np.argwhere(found.voxels).astype(np.float64)
     volume = float(len(at))
     ball = (6 * volume / math.pi) ** (1 / 3)
@@ -128,7 +128,7 @@ def _morphology(wall: Wall, found: Candidate, weights: Numbers, normal: Numbers)
     )
 
 
-def _base(wall: Wall, found: Candidate) -> tuple[Numbers, float]:
+def _base(wall: ColonWall, found: Candidate) -> tuple[Numbers, float]:
     """Centroid (3,) and area of where the candidate hangs on other tissue.
 
     The length of the summed face normals is the area of a flat base however it lies.
@@ -155,7 +155,7 @@ def _hull_volume(at: Numbers) -> float:
     return max(float(hull.volume + hull.area / 2), float(len(at)))
 
 
-def _intensity(block: Block, wall: Wall, found: Candidate, weights: Numbers) -> Iterable[float]:
+def _intensity(block: VoxelBlock, wall: ColonWall, found: Candidate, weights: Numbers) -> Iterable[float]:
     from scipy import ndimage
 
     values = block.hu[found.voxels].astype(np.float64)
@@ -185,7 +185,7 @@ def _intensity(block: Block, wall: Wall, found: Candidate, weights: Numbers) -> 
     )
 
 
-def _context(block: Block, wall: Wall, found: Candidate, normal: Numbers) -> Iterable[float]:
+def _context(block: VoxelBlock, wall: ColonWall, found: Candidate, normal: Numbers) -> Iterable[float]:
     from scipy import ndimage
 
     centre = np.argwhere(found.voxels).mean(axis=0)
@@ -223,13 +223,13 @@ def _way(tissue: Mask, top: Numbers, direction: Numbers) -> float:
     return float(steps[hit[0]]) if len(hit) else _ACROSS
 
 
-def _wall_beside(block: Block, wall: Wall, normals: Numbers, beside: Mask) -> float:
+def _wall_beside(block: VoxelBlock, wall: ColonWall, normals: Numbers, beside: Mask) -> float:
     if not beside.any():
         return float(_WALL)
     return float(np.median(_first_fat(block, wall.places[beside], normals[beside], _WALL)))
 
 
-def _first_fat(block: Block, at: Numbers, normals: Numbers, farthest: int) -> Numbers:
+def _first_fat(block: VoxelBlock, at: Numbers, normals: Numbers, farthest: int) -> Numbers:
     """(n,) mm below the points ``at`` (n, 3), against their normals, where fat begins."""
     from scipy import ndimage
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.layout import Layout
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
-from semblance.core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
-from semblance.core.language import say
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.imaging.dicom.pixel_layout import PixelLayout
+from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
+from semblance.core.language import tr_lazy
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
@@ -22,7 +22,9 @@ _TAIL = 64
 _JP2 = b"\x00\x00\x00\x0cjP  "
 
 
-def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, deep_jpeg: bool = False) -> None:
+def check_codestream(
+    data: bytes, syntax: str, layout: PixelLayout, name: str, *, deep_jpeg: bool = False
+) -> None:
     """``deep_jpeg``: a decoder of 12-bit JPEG is at hand.
 
     Raises:
@@ -32,16 +34,16 @@ def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, dee
         return
     if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
         # CharLS spends seconds on what is missing.
-        raise BadInput(say("The packed pixels of '{name}' are cut off.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("The packed pixels of '{name}' are cut off.", name=name), COPY_AGAIN)
     found = _jpeg2000(data) or _jpeg(data)
     if found is None:
         raise BadInput(
-            say("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+            tr_lazy("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
     columns, rows, samples, depth = found
     if (columns, rows) != (layout.columns, layout.rows) or samples != layout.samples:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The packed pixels of '{name}' are {columns:,} x {rows:,} with {samples} samples, "
                 "its header says {columns2:,} x {rows2:,} with {samples2}.",
                 name=name,
@@ -56,11 +58,12 @@ def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, dee
         )
     if depth > layout.allocated:
         raise BadInput(
-            say("The packed pixels of '{name}' have more bits than its header says.", name=name), COPY_AGAIN
+            tr_lazy("The packed pixels of '{name}' have more bits than its header says.", name=name),
+            COPY_AGAIN,
         )
     if syntax == JPEG_EXTENDED and depth > 8 and not deep_jpeg:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' is 12-bit JPEG (JPEG Extended), for which no freely licensed decoder is at hand.",
                 name=name,
             ),
@@ -91,7 +94,7 @@ def plain_lossless(data: bytes, name: str) -> bytes:
         place = end
     if sizes != 1 or data[place : place + 2] != _SCAN:
         raise BadInput(
-            say("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+            tr_lazy("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
     return b"".join((*kept, data[place:]))
 

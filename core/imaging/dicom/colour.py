@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.fields import numbers, value
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
-from semblance.core.language import say
+from semblance.core.imaging.dicom.attributes import numbers, value
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -33,7 +33,7 @@ def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray
         return _at_most_16(values)
     if values.dtype != np.uint8 or not photometric.startswith("YBR_"):
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' has colours of a kind that cannot be read ({photometric}).",
                 name=name,
                 photometric=photometric,
@@ -61,7 +61,7 @@ def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.N
         first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
         data = value(dataset, f"{colour}PaletteColorLookupTableData")
         if len(first) != 3 or not isinstance(data, bytes):
-            raise BadInput(say("'{name}' lacks its palette of colours.", name=name), COPY_AGAIN)
+            raise BadInput(tr_lazy("'{name}' lacks its palette of colours.", name=name), COPY_AGAIN)
         count, start, bits = (int(part) for part in first)
         channels.append(_looked_up(values, _table(data, count % 65536 or 65536, bits, name), start))
     return np.stack(channels, axis=2)
@@ -71,7 +71,7 @@ def _table(data: bytes, count: int, bits: int, name: str) -> npt.NDArray[Any]:
     wide = bits > 8 or len(data) >= 2 * count
     table = np.frombuffer(data[: len(data) // 2 * 2] if wide else data, np.uint16 if wide else np.uint8)
     if len(table) < count:
-        raise BadInput(say("The palette of '{name}' is cut off.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("The palette of '{name}' is cut off.", name=name), COPY_AGAIN)
     table = table[:count]
     return table.astype(np.uint8) if wide and bits <= 8 else table
 

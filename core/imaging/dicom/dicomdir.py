@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from semblance.core.imaging.dicom.fields import items, text
+from semblance.core.imaging.dicom.attributes import items, text
 
 if TYPE_CHECKING:
     from pydicom import Dataset

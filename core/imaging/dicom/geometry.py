@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.dicom.fields import item, items, number, numbers
+from semblance.core.imaging.dicom.attributes import item, items, number, numbers
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -24,7 +24,7 @@ _LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
 
 
 @dataclass(frozen=True)
-class Plane:
+class SlicePlane:
     """Where a slice lies.
 
     ``position`` (3,) mm of its first pixel's middle; ``along_row`` and ``along_column`` (3,) unit vectors in
@@ -65,7 +65,7 @@ class Plane:
         return (*self.along_row, *self.along_column)
 
 
-def plane_of(dataset: Dataset, frame: int = 0) -> Plane | None:
+def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
     """The plane of a single-frame object or of one frame; ``None`` where the file does not say."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
     own = per_frame[frame] if frame < len(per_frame) else None
@@ -81,7 +81,7 @@ def plane_of(dataset: Dataset, frame: int = 0) -> Plane | None:
     if min(lengths) < 0.5 or max(lengths) > 2 or abs(row @ column) > 0.1 * lengths[0] * lengths[1]:
         return None
     row, column = row / lengths[0], column / lengths[1]
-    return Plane(
+    return SlicePlane(
         (position[0], position[1], position[2]),
         (float(row[0]), float(row[1]), float(row[2])),
         (float(column[0]), float(column[1]), float(column[2])),
@@ -131,12 +131,12 @@ def aspect_of(dataset: Dataset) -> tuple[float, float] | None:
     return None if ratio is None or ratio[0] == ratio[1] else ratio
 
 
-def directions(plane: Plane) -> tuple[str, str, str]:
+def directions(plane: SlicePlane) -> tuple[str, str, str]:
     """Towards what slices, rows and columns run, by the nearest axis of the patient."""
     return _letter(plane.normal), _letter(plane.along_column), _letter(plane.along_row)
 
 
-def distance_between(planes: Sequence[Plane]) -> float | None:
+def distance_between(planes: Sequence[SlicePlane]) -> float | None:
     """The usual distance in mm between neighbouring slices, in their order; ``None`` for fewer than two."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))
@@ -144,7 +144,7 @@ def distance_between(planes: Sequence[Plane]) -> float | None:
     return usual if usual > 0 else None
 
 
-def gaps_in(planes: Sequence[Plane]) -> list[int]:
+def gaps_in(planes: Sequence[SlicePlane]) -> list[int]:
     """Places of the sorted ``planes`` behind which slices are missing or unevenly far."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))

@@ -9,26 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
-from semblance.core.imaging.dicom.fields import text
+from semblance.core.imaging.dicom.compressed_frames import check_fragments, packed_frame
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
 from semblance.core.imaging.dicom.geometry import (
     aspect_of,
     directions,
     distance_between,
-    plane_of,
     slice_distance,
+    slice_plane,
     spacing_of,
 )
-from semblance.core.imaging.dicom.layout import Layout, layout_of
-from semblance.core.imaging.dicom.packed_frames import check_fragments, packed_frame
-from semblance.core.imaging.dicom.plain_frames import plain_frame
-from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
-from semblance.core.imaging.dicom.syntaxes import PLAIN
-from semblance.core.imaging.dicom.values import LARGEST, grey_range, through_modality_table, values_of
+from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
+from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
+from semblance.core.imaging.dicom.uncompressed_frames import plain_frame
+from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, through_modality_table, values_of
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -46,8 +46,8 @@ class DicomImages:
             BadInput: no DICOM file, no pixels, or more or fewer than can be.
         """
         self.name = name
-        self._opened: Opened = open_dicom(file, name)
-        self.layout: Layout = layout_of(self._opened, max_pixels)
+        self._opened: DicomFile = open_dicom(file, name)
+        self.layout: PixelLayout = layout_of(self._opened, max_pixels)
         self._whole = False
 
     @property
@@ -65,7 +65,7 @@ class DicomImages:
         """
         if not 0 <= frame < len(self):
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' has no frame number {frame} (counted from 0): it has {n}.",
                     name=self.name,
                     frame=frame,
@@ -73,7 +73,7 @@ class DicomImages:
                 ),
                 "Import it again.",
             )
-        with complaints(self.name):
+        with errors_as_bad_input(self.name):
             if self._opened.syntax in PLAIN:
                 return plain_frame(self._opened, self.layout, frame), self.layout.photometric
             if not self._whole:
@@ -87,7 +87,7 @@ class DicomImages:
             BadInput: as :meth:`stored`.
         """
         stored, photometric = self.stored(frame)
-        with complaints(self.name):
+        with errors_as_bad_input(self.name):
             return self._image(stored, photometric, frame)
 
     def _image(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Image:
@@ -131,7 +131,7 @@ class DicomStack(Stack):
         layout = self._images.layout
         self.name, self.shape = name, (layout.frames, layout.rows, layout.columns)
         dataset = self._images.dataset
-        planes = [plane_of(dataset, frame) for frame in range(min(layout.frames, 3))]
+        planes = [slice_plane(dataset, frame) for frame in range(min(layout.frames, 3))]
         known = [plane for plane in planes if plane is not None]
         if known:
             self.directions = directions(known[0])
@@ -148,7 +148,7 @@ class DicomStack(Stack):
 
 def series_facts(datasets: list[Dataset]) -> tuple[Spacing | None, tuple[str, str, str] | None]:
     """Spacing and directions of a volume, from the headers of some neighbouring slices in order."""
-    planes = [plane for plane in map(plane_of, datasets) if plane is not None]
+    planes = [plane for plane in map(slice_plane, datasets) if plane is not None]
     if not planes:
         return None, None
     between = distance_between(planes) or slice_distance(datasets[0])
@@ -164,7 +164,7 @@ def check_dicom(file: BinaryIO, name: str) -> None:
     opened = open_dicom(file, name)
     layout_of(opened)
     if opened.syntax not in PLAIN:
-        with complaints(name):
+        with errors_as_bad_input(name):
             check_fragments(opened)
 
 
@@ -176,7 +176,7 @@ def notes_of(dataset: Dataset) -> tuple[str, ...]:
     aspect = (
         ""
         if ratio is None or spacing_of(dataset)
-        else say("pixels {ratio:g} wide, {ratio2:g} high", ratio=ratio[1], ratio2=ratio[0])
+        else tr_lazy("pixels {ratio:g} wide, {ratio2:g} high", ratio=ratio[1], ratio2=ratio[0])
     )
     return tuple(note for note in (modality, f"{side[:1]} {view}".strip(), part, aspect) if note)
 
@@ -195,7 +195,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(say("'{name}' holds no number in any pixel.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("'{name}' holds no number in any pixel.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
     kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.fields import integer, item, items, text, walk
-from semblance.core.imaging.dicom.geometry import Plane, plane_of
+from semblance.core.imaging.dicom.attributes import integer, item, items, text, walk
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.dicom.reading import COPY_AGAIN
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -28,7 +28,7 @@ _NEAR_MM = 0.1
 
 
 @dataclass(frozen=True)
-class Marked:
+class NamedRegion:
     """A region another object names, and what it says of it."""
 
     label: str
@@ -55,8 +55,8 @@ def referenced_instances(dataset: Dataset) -> list[str]:
 
 
 def segments(
-    images: DicomImages, places: Mapping[str, int], planes: Sequence[Plane | None], size: tuple[int, int]
-) -> list[Marked]:
+    images: DicomImages, places: Mapping[str, int], planes: Sequence[SlicePlane | None], size: tuple[int, int]
+) -> list[NamedRegion]:
     """The segments as regions of a volume of ``size`` (rows, columns) pixels.
 
     ``places``: instance UID -> slice; ``planes``: where each slice lies. Frames are put where they say they
@@ -68,7 +68,7 @@ def segments(
     layout, dataset = images.layout, images.dataset
     if (layout.rows, layout.columns) != size:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{images}' marks images of {columns} x {rows} pixels, its series has {size} x {size2}.",
                 images=images.name,
                 columns=layout.columns,
@@ -94,17 +94,17 @@ def segments(
         number = integer(told, "ReferencedSegmentNumber") if told is not None else None
         if number is None or number not in labels:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{images}' does not say which segment its frame {frame} is of.",
                     images=images.name,
                     frame=frame,
                 ),
                 COPY_AGAIN,
             )
-        place = _place(own, plane_of(dataset, frame), places, planes)
+        place = _place(own, slice_plane(dataset, frame), places, planes)
         if place is None:
             raise BadInput(
-                say(
+                tr_lazy(
                     "Frame {frame} of '{images}' lies on no slice of its series.",
                     frame=frame,
                     images=images.name,
@@ -118,20 +118,20 @@ def segments(
 
 def _segment(
     images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str
-) -> Marked | None:
+) -> NamedRegion | None:
     """``None`` where no voxel belongs to it."""
     first, last = min(frames), max(frames)
     rows, columns = images.layout.rows, images.layout.columns
     if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:
         raise BadInput(
-            say("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
+            tr_lazy("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
         )
     mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
     half = _half(images.dataset)
     for place, drawn in frames.items():
         for frame in drawn:
             mask[place - first] |= images.stored(frame)[0] > half
-    return Marked(label, region_of_mask(mask, first), kind) if mask.any() else None
+    return NamedRegion(label, region_of_mask(mask, first), kind) if mask.any() else None
 
 
 def _half(dataset: Dataset) -> float:
@@ -141,7 +141,10 @@ def _half(dataset: Dataset) -> float:
 
 
 def _place(
-    frame: Dataset | None, plane: Plane | None, places: Mapping[str, int], planes: Sequence[Plane | None]
+    frame: Dataset | None,
+    plane: SlicePlane | None,
+    places: Mapping[str, int],
+    planes: Sequence[SlicePlane | None],
 ) -> int | None:
     for source in _sources(frame):
         if source in places:
@@ -154,7 +157,7 @@ def _place(
     return None
 
 
-def _height_over(ground: Plane, plane: Plane) -> float:
+def _height_over(ground: SlicePlane, plane: SlicePlane) -> float:
     return float(ground.normal @ (np.array(plane.position) - np.array(ground.position)))
 
 

@@ -7,15 +7,15 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import DICOM, foreign_format, has_image_name, sniff
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.importer import Rejected
 from semblance.core.library.importers.source import Entry, Source
 
 _OTHER_KINDS = {
-    ".csv": say("a table; import it by itself"),
-    ".npz": say("an array file; import it by itself"),
-    ".zip": say("a zip inside; unpack it or import it by itself"),
-    ".dcm": say("a DICOM file; import it as the kind dicom"),
+    ".csv": tr_lazy("a table; import it by itself"),
+    ".npz": tr_lazy("an array file; import it by itself"),
+    ".zip": tr_lazy("a zip inside; unpack it or import it by itself"),
+    ".dcm": tr_lazy("a DICOM file; import it as the kind dicom"),
 }
 
 
@@ -34,12 +34,12 @@ def not_a_case(source: Source, entry: Entry) -> Rejected | None:
     name = source.label(entry.path)
     if has_image_name(name):
         if entry.size == 0:
-            return Rejected(name, say("The file is empty (0 bytes)."), failed=True)
+            return Rejected(name, tr_lazy("The file is empty (0 bytes)."), failed=True)
         return None
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _OTHER_KINDS:
         return Rejected(
-            name, say("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
+            name, tr_lazy("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
         )
     try:
         head = source.head(entry.path)
@@ -48,11 +48,13 @@ def not_a_case(source: Source, entry: Entry) -> Rejected | None:
     found = sniff(head)
     if found == DICOM:
         return Rejected(
-            name, say("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
+            name, tr_lazy("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
         )
     if found is not None and entry.size > len(head):
         return None
-    return Rejected(name, say("Not an image: it looks like {head}.", head=foreign_format(head)), failed=False)
+    return Rejected(
+        name, tr_lazy("Not an image: it looks like {head}.", head=foreign_format(head)), failed=False
+    )
 
 
 def top_folder(paths: list[str], wrapping: str = "") -> str:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.raster import size_of
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.listing import Listing
@@ -58,14 +58,14 @@ class CorelImporter(FolderImporter):
                 continue
             if found[0] != "JPEG" or found[1:] not in _SIZES:
                 return None
-        what = say_n("{n} numbered JPEG image", "{n} numbered JPEG images", len(paths))
+        what = tr_lazy_n("{n} numbered JPEG image", "{n} numbered JPEG images", len(paths))
         thousand = _is_thousand(paths)
         told = (
-            say("the hundreds tell the categories of Corel-1000")
+            tr_lazy("the hundreds tell the categories of Corel-1000")
             if thousand
-            else say("folders name the findings")
+            else tr_lazy("folders name the findings")
         )
-        return Recognition(0.9, say("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
+        return Recognition(0.9, tr_lazy("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
 
     def cases(self, source: Source, images: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
         self._thousand = _is_thousand(images)

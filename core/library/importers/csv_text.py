@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_TABLE_BYTES, size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
-SAVE_AS_CSV = say("Save it as CSV in UTF-8 (comma separated, one header row).")
+SAVE_AS_CSV = tr_lazy("Save it as CSV in UTF-8 (comma separated, one header row).")
 
 _LONGEST_CELL = 1 << 20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -62,7 +62,9 @@ def read_csv(data: bytes, name: str) -> CsvText:
         except csv.Error as error:
             if table is None:
                 raise BadInput(
-                    say("The header of '{name}' cannot be read: {error}.", name=name, error=_plain(error)),
+                    tr_lazy(
+                        "The header of '{name}' cannot be read: {error}.", name=name, error=_plain(error)
+                    ),
                     SAVE_AS_CSV,
                 ) from None
             number += 1
@@ -79,7 +81,8 @@ def read_csv(data: bytes, name: str) -> CsvText:
             names = len(table.header)
             table.failed.append(
                 FailedRow(
-                    start, say("{n} cells where the header names {names} columns", n=len(cells), names=names)
+                    start,
+                    tr_lazy("{n} cells where the header names {names} columns", n=len(cells), names=names),
                 )
             )
             continue
@@ -87,7 +90,7 @@ def read_csv(data: bytes, name: str) -> CsvText:
         table.lines.append(start)
         table.numbers.append(number)
     if table is None:
-        raise BadInput(say("'{name}' holds no row of text.", name=name), SAVE_AS_CSV)
+        raise BadInput(tr_lazy("'{name}' holds no row of text.", name=name), SAVE_AS_CSV)
     return _without_empty_columns(table, name)
 
 
@@ -100,7 +103,7 @@ def column_named(header: Sequence[str], *names: str) -> int | None:
 def _text(data: bytes, name: str) -> str:
     if len(data) > MAX_TABLE_BYTES:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The table '{name}' is {n} long; the limit is {max_table_bytes}.",
                 name=name,
                 n=size_text(len(data)),
@@ -109,17 +112,17 @@ def _text(data: bytes, name: str) -> str:
             "Leave out columns or divide it into several files.",
         )
     if not data.strip():
-        raise BadInput(say("'{name}' is empty.", name=name), "Copy it again from where it came.")
+        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it again from where it came.")
     if data.startswith(_UTF16):
-        raise BadInput(say("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
+        raise BadInput(tr_lazy("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
     if b"\0" in data:
-        raise BadInput(say("'{name}' is no table of text: it holds binary data.", name=name), SAVE_AS_CSV)
+        raise BadInput(tr_lazy("'{name}' is no table of text: it holds binary data.", name=name), SAVE_AS_CSV)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadInput(
-            say("'{name}' is not written in UTF-8: line {line} holds other bytes.", name=name, line=line),
+            tr_lazy("'{name}' is not written in UTF-8: line {line} holds other bytes.", name=name, line=line),
             SAVE_AS_CSV,
         ) from None
 
@@ -129,7 +132,7 @@ def _checked_header(cells: list[str], name: str) -> list[str]:
     for cell in cells:
         if cell and cell in seen:
             raise BadInput(
-                say("'{name}' has two columns named '{cell}'.", name=name, cell=cell),
+                tr_lazy("'{name}' has two columns named '{cell}'.", name=name, cell=cell),
                 "Rename or delete one of them.",
             )
         seen.add(cell)
@@ -146,7 +149,7 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
     for index in nameless:
         if any(row[index] for row in table.rows):
             raise BadInput(
-                say("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
+                tr_lazy("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
                 "Name it, or delete it if it only counts the rows.",
             )
     if nameless:
@@ -158,7 +161,7 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
 
 def _unreadable_row(start: int, end: int, error: csv.Error) -> str:
     if "unexpected end of data" in str(error):
-        return say(
+        return tr_lazy(
             "a quotation mark is opened and never closed; lines {start} to {end} are lost by it",
             start=start,
             end=end,
@@ -170,12 +173,12 @@ def _plain(error: csv.Error) -> str:
     """The csv module's complaint in the user's words."""
     complaint = str(error)
     if "unexpected end of data" in complaint:
-        return say("a quotation mark is opened and never closed")
+        return tr_lazy("a quotation mark is opened and never closed")
     if "expected after" in complaint:
-        return say("text follows a closing quotation mark within a cell")
+        return tr_lazy("text follows a closing quotation mark within a cell")
     if "field larger than" in complaint:
-        return say("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
-    return say("it is not written as CSV")
+        return tr_lazy("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
+    return tr_lazy("it is not written as CSV")
 
 
 def header_of(head: bytes) -> list[str]:

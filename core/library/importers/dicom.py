@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import dicomdir
-from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.dicom_regions import Regions, is_of_regions
 from semblance.core.library.importers.dicom_series import (
@@ -73,9 +73,9 @@ class DicomImporter(Importer):
             return None
         count = len(named or others)
         plain = sum(has_image_name(source.label(entry.path)) for entry in entries)
-        what = say_n("{n} DICOM file", "{n} DICOM files", count)
+        what = tr_lazy_n("{n} DICOM file", "{n} DICOM files", count)
         sure = 2 * known >= len(looked) and count >= plain
-        return Recognition(0.85 if sure else 0.3, say("{what}; series become volumes.", what=what))
+        return Recognition(0.85 if sure else 0.3, tr_lazy("{what}; series become volumes.", what=what))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -95,7 +95,7 @@ class DicomImporter(Importer):
             for line in lines[1:]:
                 if line.finding != lines[0].finding:
                     yield Rejected(
-                        line.where, say("Another line tells the finding of this series."), failed=True
+                        line.where, tr_lazy("Another line tells the finding of this series."), failed=True
                     )
         regions = Regions(source, groups)
         for one in found.regions:
@@ -131,23 +131,23 @@ def _look_into(source: Source, entry: Entry, found: _Found) -> None:
     elif instance.pixels:
         found.images.append(instance)
     else:
-        what = instance.modality or say("unknown kind")
-        reason = say("A DICOM object without pixels ({what}).", what=what)
+        what = instance.modality or tr_lazy("unknown kind")
+        reason = tr_lazy("A DICOM object without pixels ({what}).", what=what)
         found.rejected.append(Rejected(entry.path or name, reason, failed=False))
 
 
 def _no_dicom(name: str, entry: Entry, head: bytes) -> Rejected:
     if _promises(name):
         what = (
-            say("it is empty (0 bytes)")
+            tr_lazy("it is empty (0 bytes)")
             if not head
-            else say("it looks like {head}", head=foreign_format(head))
+            else tr_lazy("it looks like {head}", head=foreign_format(head))
         )
         return Rejected(
-            entry.path or name, say("Named like a DICOM file, but {what}.", what=what), failed=True
+            entry.path or name, tr_lazy("Named like a DICOM file, but {what}.", what=what), failed=True
         )
-    what = say("it is empty") if not head else say("it looks like {head}", head=foreign_format(head))
-    return Rejected(entry.path or name, say("Not a DICOM file: {what}.", what=what), failed=False)
+    what = tr_lazy("it is empty") if not head else tr_lazy("it looks like {head}", head=foreign_format(head))
+    return Rejected(entry.path or name, tr_lazy("Not a DICOM file: {what}.", what=what), failed=False)
 
 
 def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]) -> Rejected:
@@ -156,22 +156,22 @@ def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], 
     folder = entry.path[: len(entry.path) - len(PurePosixPath(entry.path).name)]
     there = {other.path.casefold() for other in source.entries()}
     missing = [path for path in files if (folder + path).casefold() not in there]
-    reason = say("The list of a medium: it names {n}", n=say_n("{n} file", "{n} files", len(files)))
+    reason = tr_lazy("The list of a medium: it names {n}", n=tr_lazy_n("{n} file", "{n} files", len(files)))
     if missing:
-        reason = say(
+        reason = tr_lazy(
             "{reason}, of which {n} are not there ('{missing}')",
             reason=reason,
             n=len(missing),
             missing=missing[0],
         )
     if refused:
-        reason = say(
+        reason = tr_lazy(
             "{reason}; {n} that would lead out of its folder are not looked for ('{refused}')",
             reason=reason,
             n=len(refused),
             refused=refused[0],
         )
-    return Rejected(entry.path or name, say("{reason}.", reason=reason), failed=False)
+    return Rejected(entry.path or name, tr_lazy("{reason}.", reason=reason), failed=False)
 
 
 def _case(group: Group, line: Line | None, source: Source) -> FoundCase:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom import cad, segmentations, structures
-from semblance.core.imaging.dicom.geometry import Plane, plane_of
-from semblance.core.imaging.dicom.identity import names_patient
+from semblance.core.imaging.dicom import cad_marks, segmentations, structure_sets
+from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.dicom.reading import complaints, open_dicom
-from semblance.core.imaging.dicom.segmentations import Marked, referenced_instances
+from semblance.core.imaging.dicom.patient_identity import names_patient
+from semblance.core.imaging.dicom.segmentations import NamedRegion, referenced_instances
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import Group, Instance, case_key
 from semblance.core.library.importers.importer import FoundCase, Rejected
 from semblance.core.library.importers.source import Source
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def is_of_regions(instance: Instance) -> bool:
     """Whether an object marks parts of others."""
     return (
-        instance.sop_class in cad.SOP_CLASSES
-        or instance.sop_class == structures.SOP_CLASS
+        instance.sop_class in cad_marks.SOP_CLASSES
+        or instance.sop_class == structure_sets.SOP_CLASS
         or (instance.sop_class == segmentations.SOP_CLASS and instance.pixels)
     )
 
@@ -56,23 +56,23 @@ class Regions:
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield self._alone(instance, say("The images it refers to are not here."))
+            yield self._alone(instance, tr_lazy("The images it refers to are not here."))
         else:
-            reason = say("It marks nothing on images that are here.")
+            reason = tr_lazy("It marks nothing on images that are here.")
             yield Rejected(instance.path or name, reason, failed=False)
 
     def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
-        with self._source.stream(instance.path) as file, complaints(name):
-            if instance.sop_class in cad.SOP_CLASSES:
+        with self._source.stream(instance.path) as file, errors_as_bad_input(name):
+            if instance.sop_class in cad_marks.SOP_CLASSES:
                 return self._of_marks(instance, open_dicom(file, name).dataset)
-            if instance.sop_class == structures.SOP_CLASS:
+            if instance.sop_class == structure_sets.SOP_CLASS:
                 dataset = open_dicom(file, name).dataset
                 group = self._target(dataset, instance)
                 planes = [] if group is None else self._planes(group)
                 known = [plane for plane in planes if plane is not None]
                 if group is None or not known or len(known) < len(planes):
                     return []
-                marked = structures.structures(dataset, known, group.instances[0].size[:2])
+                marked = structure_sets.structures(dataset, known, group.instances[0].size[:2])
                 return self._told(instance, group, marked, dataset)
             images = DicomImages(file, name)
             group = self._target(images.dataset, instance)
@@ -106,17 +106,17 @@ class Regions:
         ]
         return near[0] if near else None
 
-    def _planes(self, group: Group) -> list[Plane | None]:
+    def _planes(self, group: Group) -> list[SlicePlane | None]:
         """Where each slice or frame of a group lies."""
         if group.is_volume or group.instances[0].frames == 1:
             return [one.plane for one in group.instances]
         path = group.instances[0].path
         with self._source.stream(path) as file:
             dataset = open_dicom(file, self._source.label(path)).dataset
-            return [plane_of(dataset, frame) for frame in range(group.instances[0].frames)]
+            return [slice_plane(dataset, frame) for frame in range(group.instances[0].frames)]
 
     def _told(
-        self, instance: Instance, group: Group, marked: Sequence[Marked], dataset: Dataset
+        self, instance: Instance, group: Group, marked: Sequence[NamedRegion], dataset: Dataset
     ) -> list[FoundCase]:
         return [
             self._region_case(
@@ -125,15 +125,15 @@ class Regions:
             for number, one in enumerate(marked, start=1)
         ]
 
-    def _label(self, marked: Marked, number: int, dataset: Dataset) -> str:
+    def _label(self, marked: NamedRegion, number: int, dataset: Dataset) -> str:
         """What a part is called; people type names of patients there too."""
         label = marked.label or marked.kind
         hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
-        return marked.kind or say("part {number}", number=number) if hidden else label
+        return marked.kind or tr_lazy("part {number}", number=number) if hidden else label
 
     def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []
-        for number, mark in enumerate(cad.marks_of(dataset), start=1):
+        for number, mark in enumerate(cad_marks.cad_marks(dataset), start=1):
             groups = self._of.get(mark.instance, [])
             if not groups:
                 continue

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from semblance.core.imaging.deidentify import Pseudonyms
-from semblance.core.imaging.dicom import burnt_in, identity
-from semblance.core.imaging.dicom.fields import integer, text
-from semblance.core.imaging.dicom.geometry import Plane, gaps_in, plane_of
-from semblance.core.language import say
+from semblance.core.imaging.dicom import burnt_in_text, patient_identity
+from semblance.core.imaging.dicom.attributes import integer, text
+from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slice_plane
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -23,8 +23,8 @@ VOLUMES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
 
 #: All that is read of a file to place it.
 HEADER_TAGS = (
-    *identity.TAGS,
-    *burnt_in.TAGS,
+    *patient_identity.TAGS,
+    *burnt_in_text.TAGS,
     "SpecificCharacterSet",
     "SOPClassUID",
     "SOPInstanceUID",
@@ -75,7 +75,7 @@ class Instance:
     size: tuple[int, int, int]
     order: tuple[int, ...]
     frame_of_reference: str
-    plane: Plane | None
+    plane: SlicePlane | None
     attributes: dict[str, str]
     pixels: bool
 
@@ -99,7 +99,7 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
     UIDs are replaced and the date is moved. The other UIDs put files together and go no further.
     """
-    patient, date = identity.patient_of(dataset), identity.date_of(dataset)
+    patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
     said = {
         "modality": text(dataset, "Modality"),
         "body_part": text(dataset, "BodyPartExamined"),
@@ -109,7 +109,7 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),
     }
-    kept = said | {"burnt_in_text": burnt_in.burnt_in_text(dataset)}
+    kept = said | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
             kept[name] = said[name] and pseudonyms.uid(said[name])
@@ -134,7 +134,7 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
         ),
         tuple(integer(dataset, keyword) or 0 for keyword in numbered),
         text(dataset, "FrameOfReferenceUID"),
-        plane_of(dataset),
+        slice_plane(dataset),
         {name: value for name, value in kept.items() if value},
         pixels,
     )
@@ -167,14 +167,14 @@ def grouped(instances: Iterable[Instance]) -> list[Group]:
             problems = []
             if directions[key[0]] > 1:
                 problems.append(
-                    say("the series has {directions} directions or sizes", directions=directions[key[0]])
+                    tr_lazy("the series has {directions} directions or sizes", directions=directions[key[0]])
                 )
             if len(piles) > 1:
-                problems.append(say("{n} slices in one place", n=len(piles)))
+                problems.append(tr_lazy("{n} slices in one place", n=len(piles)))
             gaps = gaps_in([one.plane for one in pile if one.plane is not None])
             if gaps:
                 shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
-                problems.append(say("uneven or missing slices behind number {shown}", shown=shown))
+                problems.append(tr_lazy("uneven or missing slices behind number {shown}", shown=shown))
             groups.append(Group(_series_key(key, pile, number), pile, problems))
     return groups
 

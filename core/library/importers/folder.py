@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from semblance.core.imaging.formats import has_image_name
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying, not_a_case, top_folder
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
@@ -42,20 +42,22 @@ class FolderImporter(Importer):
             images = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
             if not images:
                 return None
-            return Recognition(0.2, say("Images whose names do not say so."))
-        what = say_n("{n} image", "{n} images", len(images))
+            return Recognition(0.2, tr_lazy("Images whose names do not say so."))
+        what = tr_lazy_n("{n} image", "{n} images", len(images))
         if any(entry.path and is_listing(entry.path) for entry in entries):
-            return Recognition(0.6, say("{what} with a labels.csv.", what=what))
+            return Recognition(0.6, tr_lazy("{what} with a labels.csv.", what=what))
         top = top_folder(images, _wrapping(source))
         findings = sorted({_folder(path, top) for path in images} - {None}, key=str)
         if not findings:
-            return Recognition(0.4, say("{what} without sub-folders that would name findings.", what=what))
+            return Recognition(
+                0.4, tr_lazy("{what} without sub-folders that would name findings.", what=what)
+            )
         names = ", ".join(str(finding) for finding in findings[:_NAMED])
         more = ", …" if len(findings) > _NAMED else ""
-        folders = say_n("{n} sub-folder", "{n} sub-folders", len(findings))
+        folders = tr_lazy_n("{n} sub-folder", "{n} sub-folders", len(findings))
         return Recognition(
             0.5,
-            say(
+            tr_lazy(
                 "{what} in {folders} taken as findings: {names}{more}.",
                 what=what,
                 folders=folders,
@@ -90,14 +92,16 @@ class FolderImporter(Importer):
         twice: list[Rejected] = []
         for path in images:
             if path in listing.companions:
-                reason = say("labels.csv names it as belonging to '{owner}'.", owner=listing.companions[path])
+                reason = tr_lazy(
+                    "labels.csv names it as belonging to '{owner}'.", owner=listing.companions[path]
+                )
                 yield Rejected(path, reason, failed=False)
                 continue
             lines = listing.lines.get(path, [_UNLISTED])
             for number, line in enumerate(lines, start=1):
                 key = line.case_id or _key(source.label(path), number)
                 if key in taken:
-                    reason = say(
+                    reason = tr_lazy(
                         "{where}: the case_id '{key}' occurs a second time.", where=line.where, key=key
                     )
                     twice.append(Rejected(path if len(lines) == 1 else line.where, reason, failed=True))

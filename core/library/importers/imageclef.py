@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.csv_text import column_named, read_csv
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -61,12 +61,12 @@ class ImageCLEFImporter(Importer):
             return None
         for entry in entries:
             if _may_be_table(entry) and _holds_codes(source, entry):
-                codes = say("'{entry}' gives their IRMA codes", entry=entry.path)
+                codes = tr_lazy("'{entry}' gives their IRMA codes", entry=entry.path)
                 return Recognition(
                     0.95,
-                    say(
+                    tr_lazy(
                         "{what}; {codes}.",
-                        what=say_n("{n} image", "{n} images", len(images)),
+                        what=tr_lazy_n("{n} image", "{n} images", len(images)),
                         codes=codes,
                     ),
                 )
@@ -137,7 +137,7 @@ def _read(
     except BadInput as error:
         yield Rejected(entry.path, str(error), failed=True)
         return
-    yield Rejected(entry.path, say("Read as IRMA codes."), failed=False)
+    yield Rejected(entry.path, tr_lazy("Read as IRMA codes."), failed=False)
     for row in told:
         if isinstance(row, Rejected):
             yield row
@@ -146,10 +146,12 @@ def _read(
         path = by_name.get(wanted) or by_name.get(PurePosixPath(wanted).name)
         if path is None:
             yield Rejected(
-                row.where, say("It names '{image}', which is not there.", image=row.image), failed=True
+                row.where, tr_lazy("It names '{image}', which is not there.", image=row.image), failed=True
             )
         elif path in rows:
-            yield Rejected(row.where, say("It names '{image}' a second time.", image=row.image), failed=True)
+            yield Rejected(
+                row.where, tr_lazy("It names '{image}' a second time.", image=row.image), failed=True
+            )
         else:
             rows[path] = row
 
@@ -178,8 +180,8 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
         matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]
         if not matching:
             raise BadInput(
-                say("No column of '{name}' holds IRMA codes.", name=name),
-                say("Name it '{named_code}'.", named_code=_NAMED_CODE[0]),
+                tr_lazy("No column of '{name}' holds IRMA codes.", name=name),
+                tr_lazy("Name it '{named_code}'.", named_code=_NAMED_CODE[0]),
             )
         code = matching[0]
     image = column_named(text.header, *_NAMED_IMAGE)
@@ -187,18 +189,22 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
         image = next(i for i in range(len(text.header) + 1) if i != code)
         if image == len(text.header):
             raise BadInput(
-                say("No column of '{name}' names the images.", name=name),
-                say("Name it '{named_image}'.", named_image=_NAMED_IMAGE[0]),
+                tr_lazy("No column of '{name}' names the images.", name=name),
+                tr_lazy("Name it '{named_image}'.", named_image=_NAMED_IMAGE[0]),
             )
     finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
     for failed in text.failed:
-        yield Rejected(f"{name}:{failed.line - shift}", say("{reason}.", reason=failed.reason), failed=True)
+        yield Rejected(
+            f"{name}:{failed.line - shift}", tr_lazy("{reason}.", reason=failed.reason), failed=True
+        )
     others = [i for i in range(len(text.header)) if i not in (image, code, finding, patient)]
     for cells, line in zip(text.rows, text.lines, strict=True):
         where = f"{name}:{line - shift}"
         if cells[code] and not CODE.fullmatch(cells[code]):
             yield Rejected(
-                where, say("'{cells}' is no IRMA code (TTTT-DDD-AAA-BBB).", cells=cells[code]), failed=True
+                where,
+                tr_lazy("'{cells}' is no IRMA code (TTTT-DDD-AAA-BBB).", cells=cells[code]),
+                failed=True,
             )
             continue
         irma = {"irma_code": cells[code], **axes(cells[code])} if cells[code] else {}

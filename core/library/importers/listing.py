@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.importer import Rejected
 from semblance.core.library.importers.source import Source
@@ -66,7 +66,7 @@ def read_listings(source: Source, images: list[str]) -> Listing:
             except BadInput as error:
                 listing.rejected.append(Rejected(entry.path, str(error), failed=True))
             else:
-                listing.rejected.append(Rejected(entry.path, say("Read as labels."), failed=False))
+                listing.rejected.append(Rejected(entry.path, tr_lazy("Read as labels."), failed=False))
     for path in listing.lines:
         listing.companions.pop(path, None)
     return listing
@@ -77,8 +77,8 @@ def _read(text: CsvText, path: str, images: list[str], listing: Listing) -> None
     image = column_named(header, *_IMAGE)
     if image is None:
         raise BadInput(
-            say("No column of '{path}' names the images, so it was not used.", path=path),
-            say("Name it '{image}'.", image=_IMAGE[1]),
+            tr_lazy("No column of '{path}' names the images, so it was not used.", path=path),
+            tr_lazy("Name it '{image}'.", image=_IMAGE[1]),
         )
     finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
     case_id = column_named(header, "case_id")
@@ -88,14 +88,16 @@ def _read(text: CsvText, path: str, images: list[str], listing: Listing) -> None
         listing.rejected.append(
             Rejected(
                 f"{path}:{failed.line}",
-                say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+                tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
                 failed=True,
             )
         )
     for row, number in zip(text.rows, text.lines, strict=True):
         found = finder.find(row[image])
         if found is None:
-            reason = say("Line {number} names '{row}', which is not there.", number=number, row=row[image])
+            reason = tr_lazy(
+                "Line {number} names '{row}', which is not there.", number=number, row=row[image]
+            )
             listing.rejected.append(Rejected(f"{path}:{number}", reason, failed=True))
             continue
         listing.lines.setdefault(found, []).append(

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -51,10 +51,10 @@ class LungImporter(Importer):
         tables = [entry for entry in entries if entry.path and is_list(source, entry, _is_regions)]
         if not tables or len(tables) == len(entries):
             return None
-        what = say_n("{n} list of regions", "{n} lists of regions", len(tables))
-        beside = say_n("{n} file", "{n} files", len(entries) - len(tables))
+        what = tr_lazy_n("{n} list of regions", "{n} lists of regions", len(tables))
+        beside = tr_lazy_n("{n} file", "{n} files", len(entries) - len(tables))
         return Recognition(
-            0.93, say("{what} in CT slices beside {beside} of scans.", what=what, beside=beside)
+            0.93, tr_lazy("{what} in CT slices beside {beside} of scans.", what=what, beside=beside)
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
@@ -62,7 +62,7 @@ class LungImporter(Importer):
         tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
         if not tables:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{source}' holds no CSV of regions (columns scan, finding and x, y, w, h or polygon).",
                     source=source.path,
                 ),
@@ -80,13 +80,13 @@ class LungImporter(Importer):
                 continue
             found += lines.cases(taken)
             yield from lines.rejected
-            yield Rejected(entry.path, say("Read as the list of regions."), failed=False)
+            yield Rejected(entry.path, tr_lazy("Read as the list of regions."), failed=False)
         # A scan is read once, so its cases go together.
         order = {scan: place for place, scan in enumerate(scans.found)}
         found.sort(key=lambda pair: order[pair[0]])
         for _, together in groupby(found, key=lambda pair: pair[0]):
             yield from (case for _, case in together)
-        yield from not_used(scans, {scan for scan, _ in found}, say("No region of the list lies in it."))
+        yield from not_used(scans, {scan for scan, _ in found}, tr_lazy("No region of the list lies in it."))
 
 
 def _is_regions(header: list[str]) -> bool:
@@ -123,7 +123,7 @@ class _Lines:
             try:
                 scan, case = self._case(row, number)
                 if case.key in taken:
-                    raise BadInput(say("the case_id '{key}' occurs a second time", key=case.key))
+                    raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
@@ -136,7 +136,7 @@ class _Lines:
         name = f"{said}[{place}]" if place else said
         scan = self.scans.named(name)
         if scan is None:
-            raise BadInput(say("it names the scan '{name}', which is not there", name=name))
+            raise BadInput(tr_lazy("it names the scan '{name}', which is not there", name=name))
         region = self._region(row, scan, said)
         header = self.text.header
         return scan, FoundCase(
@@ -159,10 +159,10 @@ class _Lines:
         x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
         if not (width >= 1 and height >= 1):
             raise BadInput(
-                say("a region of {width:g} x {height:g} pixels is empty", width=width, height=height)
+                tr_lazy("a region of {width:g} x {height:g} pixels is empty", width=width, height=height)
             )
         if not all(abs(one) < _FARTHEST for one in (x, y, width, height)):
-            raise BadInput(say("a region cannot lie at {x:g}, {y:g}", x=x, y=y))
+            raise BadInput(tr_lazy("a region cannot lie at {x:g}, {y:g}", x=x, y=y))
         box = Region(round(x), round(y), round(width), round(height), None, slice_at)
         if scan.shape is not None:
             box.clipped(scan.shape[1], scan.shape[2])
@@ -180,7 +180,7 @@ class _Lines:
         number = table_number(cell, "slice")
         if number not in range(scan.shape[0]):
             raise BadInput(
-                say(
+                tr_lazy(
                     "there is no slice {cell}: the scan has {shape}, counted from 0",
                     cell=cell,
                     shape=scan.shape[0],
@@ -195,7 +195,9 @@ class _Lines:
     def _reject(self, line: int, reason: str) -> None:
         self.rejected.append(
             Rejected(
-                f"{self.name}:{line}", say("Line {line}: {reason}.", line=line, reason=reason), failed=True
+                f"{self.name}:{line}",
+                tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
+                failed=True,
             )
         )
 

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.raster import size_of
 from semblance.core.imaging.region_files import check_mask_size
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 
 #: Share of pixels between black and white that a mask may have: JPEG blurs its edges.
@@ -33,7 +33,8 @@ def read_mask(
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MOST_BETWEEN * grey.size:
         raise BadInput(
-            say("'{path}' is an image of many greys, not a mask.", path=path), "A mask is black and white."
+            tr_lazy("'{path}' is an image of many greys, not a mask.", path=path),
+            "A mask is black and white.",
         )
     marked: npt.NDArray[np.bool_] = grey > top / 2
     return marked

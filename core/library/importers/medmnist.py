@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.formats import has_image_name
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.limits import MAX_PIXELS
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
@@ -58,15 +58,15 @@ class MedMNISTImporter(Importer):
         count = sum(shape[0] for shape in shapes.values() if shape)
         first = next(iter(shapes.values()))
         if all(_is_volumes(shape) for shape in shapes.values()):
-            what, (depth, height, width) = say_n("{n} volume", "{n} volumes", count), first[1:4]
-            size = say("{width} x {height} x {depth} voxels", width=width, height=height, depth=depth)
+            what, (depth, height, width) = tr_lazy_n("{n} volume", "{n} volumes", count), first[1:4]
+            size = tr_lazy("{width} x {height} x {depth} voxels", width=width, height=height, depth=depth)
         elif all(_is_images(shape) for shape in shapes.values()):
-            what, (height, width) = say_n("{n} image", "{n} images", count), first[1:3]
-            size = say("{width} x {height} pixels", width=width, height=height)
+            what, (height, width) = tr_lazy_n("{n} image", "{n} images", count), first[1:3]
+            size = tr_lazy("{width} x {height} pixels", width=width, height=height)
         else:
-            return Recognition(0.1, say("An array file, but not of images or volumes."))
+            return Recognition(0.1, tr_lazy("An array file, but not of images or volumes."))
         return Recognition(
-            0.95, say("{what} of {size} in {shapes}.", what=what, size=size, shapes=", ".join(shapes))
+            0.95, tr_lazy("{what} of {size} in {shapes}.", what=what, size=size, shapes=", ".join(shapes))
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
@@ -76,7 +76,7 @@ class MedMNISTImporter(Importer):
                 reporter.check_cancelled()
                 name = source.label(entry.path)
                 if not _is_array_file(source, entry):
-                    yield Rejected(name, say("Not an array file."), failed=False)
+                    yield Rejected(name, tr_lazy("Not an array file."), failed=False)
                     continue
                 try:
                     file = reader.array_file(source.address(entry.path))
@@ -112,9 +112,9 @@ def _parts(file: ArrayFile) -> list[str]:
     """
     parts = [split for split in SPLITS if f"{split}_images" in file.names]
     if not parts:
-        held = ", ".join(file.names[:_NAMED]) or say("none")
+        held = ", ".join(file.names[:_NAMED]) or tr_lazy("none")
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{file}' holds no array called train_images, val_images or test_images (but {held}).",
                 file=file.name,
                 held=held,
@@ -128,7 +128,7 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
     """The cases of one array file, then what gave none."""
     used = {NAMES} | {f"{split}_{what}" for split in parts for what in ("images", "labels")}
     rejected = [
-        Rejected(f"{name}!{array}", say("Neither images nor their labels."), failed=False)
+        Rejected(f"{name}!{array}", tr_lazy("Neither images nor their labels."), failed=False)
         for array in file.names
         if array not in used
     ]
@@ -138,7 +138,7 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
             shape = file.header(array).shape
             if not (_is_images(shape) or _is_volumes(shape)):
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "'{array}' holds neither images nor volumes: its shape is {shape}.",
                         array=array,
                         shape=shape,
@@ -175,7 +175,7 @@ def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
         labels = labels[:, None]
     if labels.ndim != 2 or len(labels) != count or labels.shape[1] == 0 or labels.dtype.kind not in "iub":
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{array}' has the shape {shape} of {dtype} for {count} images.",
                 array=array,
                 shape=labels.shape,

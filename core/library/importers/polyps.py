@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -56,15 +56,17 @@ class PolypsImporter(Importer):
         if not tables:
             return None
         others = len(source.entries()) - len(tables)
-        what = say_n("{n} list of polyp candidates", "{n} lists of polyp candidates", len(tables))
+        what = tr_lazy_n("{n} list of polyp candidates", "{n} lists of polyp candidates", len(tables))
         beside = (
-            say(" beside {others} of scans", others=say_n("{n} file", "{n} files", others))
+            tr_lazy(" beside {others} of scans", others=tr_lazy_n("{n} file", "{n} files", others))
             if others
-            else say(" with ready features")
+            else tr_lazy(" with ready features")
         )
         return Recognition(
             0.95,
-            say("{what}{beside}; prone and supine views of a patient are linked.", what=what, beside=beside),
+            tr_lazy(
+                "{what}{beside}; prone and supine views of a patient are linked.", what=what, beside=beside
+            ),
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
@@ -72,7 +74,7 @@ class PolypsImporter(Importer):
         tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
         if not tables:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{source}' holds no CSV of candidates with the columns patient, view and polyp.",
                     source=source.path,
                 ),
@@ -93,7 +95,7 @@ class PolypsImporter(Importer):
                 yield Rejected(entry.path, str(error), failed=True)
                 continue
             if features is not None and lines.features != features:
-                reason = say(
+                reason = tr_lazy(
                     "Its columns of features differ from those of the list before; import it by itself."
                 )
                 yield Rejected(entry.path, reason, failed=True)
@@ -103,11 +105,11 @@ class PolypsImporter(Importer):
                 used.setdefault(scan, []).append(case)
             yield from lines.rejected
             if None not in used:
-                yield Rejected(entry.path, say("Read as the list of candidates."), failed=False)
+                yield Rejected(entry.path, tr_lazy("Read as the list of candidates."), failed=False)
         for cases in sorted(used.values(), key=lambda cases: cases[0].path):
             yield from cases
         with_cases = {scan for scan in used if scan is not None}
-        yield from not_used(scans, with_cases, say("No candidate of the list lies in it."))
+        yield from not_used(scans, with_cases, tr_lazy("No candidate of the list lies in it."))
 
 
 def is_list(source: Source, entry: Entry, wanted: Callable[[list[str]], bool]) -> bool:
@@ -166,7 +168,7 @@ class _Lines:
                 scan = self._scan(row)
                 case = self._case(row, number, scan)
                 if case.key in taken:
-                    raise BadInput(say("the case_id '{key}' occurs a second time", key=case.key))
+                    raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
@@ -180,7 +182,7 @@ class _Lines:
         said = self._cell(row, _VIEW)
         view = _VIEWS.get(said.casefold())
         if view is None:
-            raise BadInput(say("'{said}' is no view: write prone or supine", said=said))
+            raise BadInput(tr_lazy("'{said}' is no view: write prone or supine", said=said))
         attributes = {self.text.header[place]: row[place] for place in self._words if row[place]}
         attributes |= {"view": view}
         attributes |= {"polyp": polyp} if polyp else {}
@@ -188,7 +190,7 @@ class _Lines:
         if geodesic is not None:
             if not 0.0 <= geodesic <= 1.0:
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "the geodesic position {geodesic:g} does not lie in 0 (rectum) to 1 (caecum)",
                         geodesic=geodesic,
                     )
@@ -196,7 +198,7 @@ class _Lines:
             attributes["geodesic"] = f"{geodesic:g}"
         size = self._number(row, _SIZE)
         if size is not None and not 0 < size < 1000:
-            raise BadInput(say("a size of {size:g} mm cannot be", size=size))
+            raise BadInput(tr_lazy("a size of {size:g} mm cannot be", size=size))
         attributes |= {} if size is None else {"diameter_mm": f"{size:g}"}
         values = tuple(table_number(row[place], self.text.header[place]) for place in self._features)
         key = self._cell(row, ("case_id",)) or f"{self.name}#{number}"
@@ -237,7 +239,7 @@ class _Lines:
             names = [f"{said}[{place}]"] if place else [said]
             found = self.scans.named(*names)
             if found is None:
-                raise BadInput(say("it names the scan '{names}', which is not there", names=names[0]))
+                raise BadInput(tr_lazy("it names the scan '{names}', which is not there", names=names[0]))
         else:
             patient, view = self._cell(row, _PATIENT), self._cell(row, _VIEW)
             names = [f"{patient}{mark}{view}" for mark in "/_-. "]
@@ -245,7 +247,7 @@ class _Lines:
             if found is None:
                 raise BadInput("it does not say in which scan it lies (column 'scan')")
         if found.shape is None:
-            raise BadInput(say("'{found}' is a single image, not a volume", found=found.path))
+            raise BadInput(tr_lazy("'{found}' is a single image, not a volume", found=found.path))
         return found
 
     def _region(self, row: list[str], scan: Scan, size: float | None) -> Region:
@@ -254,7 +256,7 @@ class _Lines:
         z, y, x = self._position(row, scan)
         if not all(-0.5 <= at < side - 0.5 for at, side in zip((z, y, x), scan.shape, strict=True)):
             raise BadInput(
-                say(
+                tr_lazy(
                     "its position (slice {z:.0f}, row {y:.0f}, column {x:.0f}) lies outside the scan of "
                     "{shape} x {shape2} x {shape3} voxels",
                     z=z,
@@ -301,7 +303,9 @@ class _Lines:
     def _reject(self, line: int, reason: str) -> None:
         self.rejected.append(
             Rejected(
-                f"{self.name}:{line}", say("Line {line}: {reason}.", line=line, reason=reason), failed=True
+                f"{self.name}:{line}",
+                tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
+                failed=True,
             )
         )
 
@@ -325,6 +329,6 @@ def table_number(cell: str, column: str) -> float:
     number = _float(cell)
     if number is None:
         raise BadInput(
-            say("'{cell}' in the column '{column}' is not a number", cell=cell[:40], column=column)
+            tr_lazy("'{cell}' in the column '{column}' is not a number", cell=cell[:40], column=column)
         )
     return number

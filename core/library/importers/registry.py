@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.corel import CorelImporter
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.folder import FolderImporter
@@ -46,8 +46,8 @@ def get_importer(kind: str) -> Importer:
         if importer.kind == kind:
             return importer()
     raise BadArguments(
-        say("There is no kind of source called '{kind}'.", kind=kind),
-        say("Choose one of auto, {value}.", value=_kinds()),
+        tr_lazy("There is no kind of source called '{kind}'.", kind=kind),
+        tr_lazy("Choose one of auto, {value}.", value=_kinds()),
     )
 
 
@@ -63,18 +63,20 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
         return sorted(fitting, key=lambda pair: -pair[1].confidence)
     count = len(source.entries())
     holds = (
-        say("'{source}' is empty", source=source.path)
+        tr_lazy("'{source}' is empty", source=source.path)
         if count == 0 and source.kind != "file"
-        else say("'{source}' holds nothing that can be imported", source=source.path)
+        else tr_lazy("'{source}' holds nothing that can be imported", source=source.path)
     )
     refused = source.refused
     why = (
-        say(" ({n} refused; '{path}': {reason})", n=len(refused), path=refused[0][0], reason=refused[0][1])
+        tr_lazy(
+            " ({n} refused; '{path}': {reason})", n=len(refused), path=refused[0][0], reason=refused[0][1]
+        )
         if refused
         else ""
     )
     raise BadInput(
-        say("{holds}{why}.", holds=holds, why=why),
+        tr_lazy("{holds}{why}.", holds=holds, why=why),
         "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM), a table (CSV) or MedMNIST arrays.",
     )
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import ImageReader
-from semblance.core.imaging.dicom.geometry import Plane, distance_between
-from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.dicom.dicom_file import open_dicom
+from semblance.core.imaging.dicom.geometry import SlicePlane, distance_between
 from semblance.core.imaging.formats import DICOM, has_image_name, sniff
-from semblance.core.imaging.stacks import SPACING, is_volume_shape, told_spacing
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
 from semblance.core.imaging.volume import Spacing
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
 from semblance.core.library.importers.importer import Rejected
 from semblance.core.library.importers.source import Entry, Source
@@ -40,7 +40,7 @@ class Scan:
     slices: tuple[tuple[str, int | None], ...] = ()
     shape: tuple[int, int, int] | None = None
     spacing: Spacing | None = None
-    plane: Plane | None = None
+    plane: SlicePlane | None = None
     patient: str | None = None
 
     @property
@@ -56,7 +56,7 @@ class Scan:
         """
         if self.spacing is None:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{names}' does not tell its spacing, so a position in mm cannot be found in it",
                     names=self.names[0],
                 ),
@@ -90,7 +90,7 @@ class Scans:
         for name in names:
             scans = self._by_name.get(name.strip().replace("\\", "/").removeprefix("./").casefold(), [])
             if len(scans) > 1:
-                raise BadInput(say("'{name}' may mean {n} scans of the source", name=name, n=len(scans)))
+                raise BadInput(tr_lazy("'{name}' may mean {n} scans of the source", name=name, n=len(scans)))
             if scans:
                 return scans[0]
         return None
@@ -130,7 +130,9 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -
     try:
         head = source.head(path)
         if sniff(head) != DICOM:
-            scans.rejected.append(Rejected(path, say("Neither a scan nor a table of regions."), failed=False))
+            scans.rejected.append(
+                Rejected(path, tr_lazy("Neither a scan nor a table of regions."), failed=False)
+            )
             return
         with source.stream(path) as file:
             opened = open_dicom(file, source.label(path), (*HEADER_TAGS, "DirectoryRecordSequence"))
@@ -143,7 +145,7 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -
     if instance.pixels:
         instances.append(instance)
     else:
-        scans.rejected.append(Rejected(path, say("A DICOM object without pixels."), failed=False))
+        scans.rejected.append(Rejected(path, tr_lazy("A DICOM object without pixels."), failed=False))
 
 
 def _series(group: Group) -> Scan:
@@ -189,7 +191,7 @@ def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> Non
         scans.rejected.append(Rejected(path, str(error), failed=True))
         return
     if not volumes:
-        reason = say("An array file without volumes (slices x rows x columns).")
+        reason = tr_lazy("An array file without volumes (slices x rows x columns).")
         scans.rejected.append(Rejected(path, reason, failed=True))
     for name, shape in volumes.items():
         # Of one array its file's name will do.
@@ -208,7 +210,7 @@ def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> Non
                     name,
                     row if several else None,
                     shape=(depth, height, width),
-                    spacing=None if spacing is None else told_spacing(spacing, row),
+                    spacing=None if spacing is None else stored_spacing(spacing, row),
                 )
             )
 

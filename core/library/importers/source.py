@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.deidentify import Pseudonyms
 from semblance.core.imaging.formats import HEAD_BYTES
-from semblance.core.imaging.package import Package, modified_ns, open_plainly, read_file
-from semblance.core.language import say
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_plainly, read_file
+from semblance.core.language import tr_lazy
 
 Kind = Literal["folder", "zip", "file"]
 
@@ -63,7 +63,7 @@ class Source(abc.ABC):
         path = Path(os.path.abspath(path))  # noqa: PTH100 - links in the user's own path stay as typed
         if path.suffix == ".semblance":
             raise BadInput(
-                say("'{path}' is a Semblance library.", path=path), "Open it instead of importing it."
+                tr_lazy("'{path}' is a Semblance library.", path=path), "Open it instead of importing it."
             )
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
             return FolderSource(path)
@@ -153,7 +153,7 @@ class FolderSource(Source):
             except OSError as error:
                 if not folder:
                     raise BadInput(
-                        say(
+                        tr_lazy(
                             "The folder '{path}' cannot be opened: {strerror}.",
                             path=self.path,
                             strerror=error.strerror,
@@ -161,14 +161,17 @@ class FolderSource(Source):
                         "Check who may read it.",
                     ) from None
                 self.refused.append(
-                    (f"{folder}/", say("the folder cannot be opened: {strerror}", strerror=error.strerror))
+                    (
+                        f"{folder}/",
+                        tr_lazy("the folder cannot be opened: {strerror}", strerror=error.strerror),
+                    )
                 )
                 continue
             for child in children:
                 path = f"{folder}/{child.name}" if folder else child.name
                 if child.is_dir(follow_symlinks=False) and printable(path) == path:
                     if child.name.endswith(".semblance"):
-                        self.ignored.append((f"{path}/", say("a Semblance library")))
+                        self.ignored.append((f"{path}/", tr_lazy("a Semblance library")))
                     else:
                         waiting.append(path)
                     continue
@@ -179,26 +182,28 @@ class FolderSource(Source):
     def _entry(self, child: os.DirEntry[str], path: str) -> Entry | None:
         shown = printable(path)
         if shown != path:
-            self.refused.append((shown, say("its name is not valid text; rename it")))
+            self.refused.append((shown, tr_lazy("its name is not valid text; rename it")))
         elif child.is_symlink():
             self.refused.append(
-                (path, say("a link ({value}), and links are not followed", value=self._leads(child)))
+                (path, tr_lazy("a link ({value}), and links are not followed", value=self._leads(child)))
             )
         else:
             try:
                 facts = child.stat(follow_symlinks=False)
             except OSError as error:
-                self.refused.append((path, say("it cannot be read: {strerror}", strerror=error.strerror)))
+                self.refused.append((path, tr_lazy("it cannot be read: {strerror}", strerror=error.strerror)))
                 return None
             if stat.S_ISREG(facts.st_mode):
                 return Entry(path, facts.st_size, facts.st_mtime_ns)
-            self.refused.append((path, say("not a plain file")))
+            self.refused.append((path, tr_lazy("not a plain file")))
         return None
 
     def _leads(self, child: os.DirEntry[str]) -> str:
         target = os.path.realpath(child.path)
         root = os.path.realpath(self.path)
-        return say("within the folder") if target.startswith(root + os.sep) else say("out of the folder")
+        return (
+            tr_lazy("within the folder") if target.startswith(root + os.sep) else tr_lazy("out of the folder")
+        )
 
     def read(self, path: str) -> bytes:
         return read_file(self._file(path), path)
@@ -217,7 +222,7 @@ class FolderSource(Source):
         parts = PurePosixPath(path)
         if not path or parts.is_absolute() or ".." in parts.parts:
             raise BadInput(
-                say("'{path}' is not a file of '{path2}'.", path=path, path2=self.path),
+                tr_lazy("'{path}' is not a file of '{path2}'.", path=path, path2=self.path),
                 "Import the folder again.",
             )
         return self.path.joinpath(*parts.parts)
@@ -230,7 +235,7 @@ class ZipSource(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._package = Package(path, str(path))
+        self._package = ZipArchive(path, str(path))
         self.refused.extend(self._package.refused)
 
     def _list(self) -> Iterator[Entry]:
@@ -293,11 +298,11 @@ def clutter(path: str) -> str | None:
     """Why a file of this path is no data at all; ``None`` for any other."""
     parts = PurePosixPath(path).parts
     if "__MACOSX" in parts:
-        return say("macOS keeps its own notes there")
+        return tr_lazy("macOS keeps its own notes there")
     if any(part.startswith(".") for part in parts):
-        return say("a hidden file")
+        return tr_lazy("a hidden file")
     if parts and parts[-1].lower() in _FILE_MANAGERS:
-        return say("made by a file manager")
+        return tr_lazy("made by a file manager")
     return None
 
 

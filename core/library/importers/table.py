@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
@@ -31,8 +31,10 @@ class TableImporter(Importer):
             return None
         if any(has_image_name(source.label(entry.path)) for entry in entries):
             return None
-        what = say_n("{n} CSV table", "{n} CSV tables", len(tables))
-        return Recognition(0.9 if source.kind == "file" else 0.7, say("{what}, one row a case.", what=what))
+        what = tr_lazy_n("{n} CSV table", "{n} CSV tables", len(tables))
+        return Recognition(
+            0.9 if source.kind == "file" else 0.7, tr_lazy("{what}, one row a case.", what=what)
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -41,7 +43,7 @@ class TableImporter(Importer):
             reporter.check_cancelled()
             name = source.label(entry.path)
             if not _is_table(source, entry):
-                yield Rejected(name, say("Not a table."), failed=False)
+                yield Rejected(name, tr_lazy("Not a table."), failed=False)
                 continue
             try:
                 table = read_table(source.read(entry.path), name)
@@ -51,7 +53,7 @@ class TableImporter(Importer):
                 yield Rejected(name, str(error), failed=True)
                 continue
             if first is not None and table.columns != first.columns:
-                reason = say(
+                reason = tr_lazy(
                     "Its columns differ from those of '{first}'; import it by itself.", first=first.name
                 )
                 yield Rejected(name, reason, failed=True)
@@ -68,11 +70,11 @@ def _told(table: Table, path: str) -> Iterator[FoundCase | Rejected]:
     for failed in table.failed:
         yield Rejected(
             f"{table.name}:{failed.line}",
-            say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+            tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
             failed=True,
         )
     for column, reason in table.left_out:
-        yield Rejected(f"{table.name}:{column}", say("Left out: {reason}.", reason=reason), failed=False)
+        yield Rejected(f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False)
     patients = table.patient_ids or [None] * len(table.case_ids)
     for row, case_id in enumerate(table.case_ids):
         yield FoundCase(

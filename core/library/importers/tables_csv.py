@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.package import read_file
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import read_file
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
 
-LEAVE_EMPTY = say("Leave a cell empty where its value is missing.")
+LEAVE_EMPTY = tr_lazy("Leave a cell empty where its value is missing.")
 
 _LARGEST = float(np.finfo(np.float32).max)
 _MISSING = frozenset(("", "nan"))
@@ -75,17 +75,17 @@ class _Reading:
         self.lost: dict[int, str] = {}
         if not text.rows:
             first = (
-                say(" (line {line}: {reason})", line=text.failed[0].line, reason=text.failed[0].reason)
+                tr_lazy(" (line {line}: {reason})", line=text.failed[0].line, reason=text.failed[0].reason)
                 if text.failed
                 else ""
             )
             raise BadInput(
-                say("'{name}' holds no row that can be used{first}.", name=name, first=first),
+                tr_lazy("'{name}' holds no row that can be used{first}.", name=name, first=first),
                 "Check that it is the right file.",
             )
         if all(_number(cell) is not None for cell in self.header):
             raise BadInput(
-                say("'{name}' has no header row: its first line holds numbers.", name=name),
+                tr_lazy("'{name}' has no header row: its first line holds numbers.", name=name),
                 "Add a first line that names the columns.",
             )
         cells = list(zip(*text.rows, strict=True))
@@ -105,7 +105,7 @@ class _Reading:
             filled = sum(cell.lower() not in _MISSING for cell in cells)
             words = sum(_number(cells[row]) is None for row in bad)
             if filled == 0:
-                left_out.append((column, say("the column holds no value")))
+                left_out.append((column, tr_lazy("the column holds no value")))
             elif 2 * words > filled:
                 attributes[column] = cells
             else:
@@ -113,7 +113,7 @@ class _Reading:
                 self._lose(column, cells, bad)
         if not numbers:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' has no column of numbers beside its finding '{finding_column}'.",
                     name=self.name,
                     finding_column=finding_column,
@@ -125,7 +125,7 @@ class _Reading:
         failed = self._failed()
         if not kept:
             raise BadInput(
-                say(
+                tr_lazy(
                     "No row of '{name}' can be used; line {line}: {reason}.",
                     name=self.name,
                     line=failed[0].line,
@@ -136,7 +136,7 @@ class _Reading:
         findings = self.cells[finding_column]
         if not any(findings[row] for row in kept):
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' has no finding: its column '{finding_column}' is empty.",
                     name=self.name,
                     finding_column=finding_column,
@@ -170,19 +170,19 @@ class _Reading:
         if not last or self._is_measured(self.cells[last]):
             worded = [c for c in candidates[:-1] if not _mostly_numbers(self.cells[c])]
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{name}' has no finding: no column is named 'label', and the last one, '{last}', holds "
                     "measurements.",
                     name=self.name,
                     last=last,
                 )
                 if last
-                else say(
+                else tr_lazy(
                     "'{name}' has no finding: it has no column named 'label', nor any other.", name=self.name
                 ),
-                say("Rename the column '{worded}' to 'label', or move it to the end.", worded=worded[0])
+                tr_lazy("Rename the column '{worded}' to 'label', or move it to the end.", worded=worded[0])
                 if worded
-                else say("Name the column with it 'label', or move it to the end."),
+                else tr_lazy("Name the column with it 'label', or move it to the end."),
             )
         return last
 
@@ -198,11 +198,13 @@ class _Reading:
             value = _number(cells[row])
             shown = cells[row] if len(cells[row]) <= 40 else cells[row][:40] + "…"
             if value is None:
-                reason = say("'{shown}' in the column '{column}' is not a number", shown=shown, column=column)
+                reason = tr_lazy(
+                    "'{shown}' in the column '{column}' is not a number", shown=shown, column=column
+                )
             elif math.isinf(value):
-                reason = say("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
+                reason = tr_lazy("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
             else:
-                reason = say("{shown} in the column '{column}' is too large", shown=shown, column=column)
+                reason = tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
             self.lost.setdefault(row, reason)
 
     def _case_ids(self, column: str | None) -> list[str]:
@@ -213,7 +215,7 @@ class _Reading:
             case_id = cell or f"row{number}"
             if case_id in taken:
                 self.lost.setdefault(
-                    row, say("the case_id '{case_id}' occurs a second time", case_id=case_id)
+                    row, tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
                 )
             taken.add(case_id)
             ids.append(case_id)

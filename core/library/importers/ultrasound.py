@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.formats import has_image_name
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
@@ -43,13 +43,13 @@ class UltrasoundImporter(FolderImporter):
         masked = len(set(masks.values()))
         if not masked or 2 * masked < len(images) - len(masks):
             return None
-        what = say_n("{n} image", "{n} images", len(images) - len(masks))
+        what = tr_lazy_n("{n} image", "{n} images", len(images) - len(masks))
         return Recognition(
             0.9,
-            say(
+            tr_lazy(
                 "{what} with {n} of lesions beside them.",
                 what=what,
-                n=say_n("{n} mask", "{n} masks", len(masks)),
+                n=tr_lazy_n("{n} mask", "{n} masks", len(masks)),
             ),
         )
 
@@ -85,7 +85,8 @@ class UltrasoundImporter(FolderImporter):
                 yield from told
         for owner, unused in masks.items():
             yield from (
-                Rejected(path, say("The mask of '{owner}'.", owner=owner), failed=False) for path in unused
+                Rejected(path, tr_lazy("The mask of '{owner}'.", owner=owner), failed=False)
+                for path in unused
             )
 
 
@@ -97,7 +98,9 @@ def _region(
         size = image_size(source, path)
     except BadInput:
         # The image itself is read, and its failure told, by whoever imports the case.
-        return None, [Rejected(mask, say("The mask of '{path}'.", path=path), failed=False) for mask in masks]
+        return None, [
+            Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False) for mask in masks
+        ]
     together = np.zeros(size, dtype=np.bool_)
     told = []
     for mask in masks:
@@ -106,7 +109,7 @@ def _region(
         except BadInput as error:
             told.append(Rejected(mask, str(error), failed=True))
         else:
-            told.append(Rejected(mask, say("The mask of '{path}'.", path=path), failed=False))
+            told.append(Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False))
     return region_of_mask(together) if together.any() else None, told
 
 

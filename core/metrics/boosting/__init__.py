@@ -1,1 +1,1 @@
-"""The rounds of the boosted learners: their weighted pairs and triplets, their cuts and losses."""
+"""The rounds of the boosted learners: their weights of pairs and triplets, weak models and losses."""

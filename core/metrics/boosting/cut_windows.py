@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.boosting.anchored_triplets import Block, Floats, Rows
-from semblance.core.metrics.boosting.cut import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
+from semblance.core.metrics.boosting.stumps import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
 from semblance.core.metrics.distance import Matrix
 
 if TYPE_CHECKING:
-    from semblance.core.metrics.boosting.vote_cuts import CutSearch
+    from semblance.core.metrics.boosting.stump_search import CutSearch
 
 #: Pairs taken at once: the many small arrays they make stay in the cache.
 _BLOCK = 16_000

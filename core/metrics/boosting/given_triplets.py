@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.metrics.boosting.cut import DISTINCT, Cut, best_of, gaussian_threshold
+from semblance.core.metrics.boosting.stumps import DISTINCT, Cut, best_of, gaussian_threshold
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.inputs.triplets import Rows
-from semblance.core.metrics.maths.convex_step import Slopes, convex_minimum
+from semblance.core.metrics.numerics.convex_minimum import Slopes, convex_minimum
+from semblance.core.metrics.training_data.triplets import Rows
 from semblance.core.tasks import Reporter
 
 _LARGEST_EXPONENT = 500.0

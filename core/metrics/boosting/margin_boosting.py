@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.corrective import Columns, solve_program
 from semblance.core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
 from semblance.core.metrics.boosting.triplet_margins import TripletMargins
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.convex_step import Slopes, convex_minimum
-from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.metrics.numerics.convex_minimum import Slopes, convex_minimum
+from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 
 #: An eigenvalue this near to what a unit of trace costs pays no more: the exponential loss converges to it.
 _CONVERGED = 1.0 + 1e-6
@@ -30,9 +30,9 @@ _NO_GAIN = 1e-7
 #: A direction that keeps all triplets apart wants infinite weight; this mean margin is as good.
 _FAR_APART = 40.0
 
-_NO_DIRECTION = say("no further direction helps")
-_NO_CHANGE = say("the margins moved no more")
-_NO_LOSS = say("all triplets are kept far apart")
+_NO_DIRECTION = tr_lazy("no further direction helps")
+_NO_CHANGE = tr_lazy("the margins moved no more")
+_NO_LOSS = tr_lazy("all triplets are kept far apart")
 
 
 class Round(NamedTuple):

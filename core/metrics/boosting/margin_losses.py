@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.convex_step import Slopes
+from semblance.core.metrics.numerics.convex_minimum import Slopes
 
 #: Share of the loss at the start below which nothing is left to gain.
 NOTHING_LEFT = 1e-6

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.convex_step import CLOSE, Slopes, convex_minimum
+from semblance.core.metrics.numerics.convex_minimum import CLOSE, Slopes, convex_minimum
 from semblance.core.tasks import Reporter
 
 #: alpha times the largest h is at most this: no weight overflows, nothing of use is lost.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.inputs.triplets import Rows
+from semblance.core.metrics.training_data.triplets import Rows
 
 
 class TripletMargins:

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
-from semblance.core.metrics.boosting.cut import Cut, best_of, gaussian_threshold
 from semblance.core.metrics.boosting.cut_windows import SortedColumns
 from semblance.core.metrics.boosting.running_sums import RunningSums, needed
-from semblance.core.metrics.boosting.vote_cuts import CutSearch
+from semblance.core.metrics.boosting.stump_search import CutSearch
+from semblance.core.metrics.boosting.stumps import Cut, best_of, gaussian_threshold
 from semblance.core.metrics.distance import Matrix
 from semblance.core.tasks import Reporter
 
@@ -51,7 +51,7 @@ class VoteTriplets(AnchoredTriplets):
         self.kind = np.dtype(np.float64 if pairs <= _DOUBLE_PAIRS else np.float32)
         if pairs * self.kind.itemsize > _MOST_BYTES:
             raise BadInput(
-                say(
+                tr_lazy(
                     "The weights of all pairs of {n} cases would take {pairs:.1f} GB of memory.",
                     n=len(self.X),
                     pairs=pairs * self.kind.itemsize / 1e9,

@@ -1,1 +1,1 @@
-"""Small networks that look at images, trained by torch (the extra `deep`) and frozen for numpy."""
+"""Small convolutional networks, trained by PyTorch (the extra `deep`) and frozen for numpy."""

@@ -11,18 +11,18 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.class_conditional.optimiser import choose
 from semblance.core.metrics.deep.network import as_images
-from semblance.core.metrics.deep.torch_door import one_thread, torch_for
-from semblance.core.metrics.deep.training import Choice, Goal, Training
+from semblance.core.metrics.deep.network_training import Choice, Goal, Training
+from semblance.core.metrics.deep.torch_import import one_thread, torch_for
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
-from semblance.core.metrics.inputs.labelled import Labelled, labelled
-from semblance.core.metrics.inputs.rows import training_rows
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.neighbours.ccml_ascent import choose
 from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -151,7 +151,7 @@ class ImageLearner(Learner):
                 reporter.partial(_point(training.round, 1.0 - training.accuracy, frozen))
             if reporter.stop_requested:
                 notes.append(
-                    say(
+                    tr_lazy(
                         "Stopped on request after {round} of {rounds} rounds.",
                         round=training.round,
                         rounds=rounds,
@@ -159,7 +159,7 @@ class ImageLearner(Learner):
                 )
                 break
         else:
-            notes.append(say("All {rounds} rounds.", rounds=rounds))
+            notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
         return training, tuple(notes)
 
     def _candidates(self) -> tuple[Choice, ...]:
@@ -180,8 +180,8 @@ def _point(number: int, objective: float, distance: ConvolutionDistance) -> Trai
 
 def _described(choice: Choice, chosen: bool) -> str:
     neighbours = f"k = {choice.k}, " if choice.k else ""
-    how = say(", chosen on cases set aside") if chosen else ""
-    return say(
+    how = tr_lazy(", chosen on cases set aside") if chosen else ""
+    return tr_lazy(
         "{neighbours}rate {rate:g}, decay {decay:g}{how}.",
         neighbours=neighbours,
         rate=choice.rate,

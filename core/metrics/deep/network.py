@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.convolution import ConvolutionDistance, side_after
 
@@ -47,7 +47,7 @@ def as_images(title: str, X: Matrix, layers: int) -> Images:
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
         raise BadInput(
-            say(
+            tr_lazy(
                 "{title} looks at square images, and {shape} numbers a case are not a square one.",
                 title=title,
                 shape=X.shape[1],
@@ -57,13 +57,13 @@ def as_images(title: str, X: Matrix, layers: int) -> Images:
     if side_after(side, KERNELS[:layers]) == 0 or side > _LARGEST:
         smallest = next(s for s in range(1, _LARGEST) if side_after(s, KERNELS[:layers]))
         raise BadInput(
-            say(
+            tr_lazy(
                 "{title} with layers={layers} cannot look at images of {side} x {side} pixels.",
                 title=title,
                 layers=layers,
                 side=side,
             ),
-            say(
+            tr_lazy(
                 "Extract 'pixels' with a size from {value} to {largest}; 28 is usual.",
                 value=max(8, smallest),
                 largest=_LARGEST,

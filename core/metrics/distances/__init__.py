@@ -1,16 +1,16 @@
-"""The forms a frozen distance can take, found again by their kind."""
+"""The forms a frozen distance can take; each is stored under its kind."""
 
 from __future__ import annotations
 
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
-from semblance.core.metrics.distances.clicked import ClickedDistance
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.mapped import MappedDistance
+from semblance.core.metrics.distances.linear_embedding import MappedDistance
 from semblance.core.metrics.distances.mixtures import MixtureDistance
+from semblance.core.metrics.distances.refined import ClickedDistance
 from semblance.core.metrics.distances.signed import SignedDistance
 from semblance.core.metrics.distances.votes import VoteDistance
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.cuts import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import CutDistance
 
 _BLOCK = 1 << 16
 
@@ -49,6 +49,6 @@ class BitDistance(CutDistance):
         differ = (self.bits(q[np.newaxis]) != self.bits(x[np.newaxis]))[0]
         amounts = np.where(differ, 4.0 * self.weights, 0.0)
         return [
-            Part(say("bit {number}", number=number), float(amount))
+            Part(tr_lazy("bit {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]

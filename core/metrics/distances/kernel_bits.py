@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.bits import BitDistance
-from semblance.core.metrics.maths.kernels import Kernel
+from semblance.core.metrics.numerics.kernels import Kernel
 
 
 class KernelBitDistance(Distance):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix, Part
 
 _DECIMALS = 12
@@ -75,7 +75,7 @@ class MixtureDistance(Distance):
         difference = difference.reshape(len(self.weights), -1)
         amounts = np.square(difference).sum(axis=1)
         return [
-            Part(say("mixture {number}", number=number), float(amount))
+            Part(tr_lazy("mixture {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
 

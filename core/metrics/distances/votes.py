@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.cuts import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import CutDistance
 
 _BLOCK = 1 << 16
 
@@ -50,7 +50,7 @@ class VoteDistance(CutDistance):
         difference = q @ self.directions - x @ self.directions
         amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)
         parts = [
-            Part(say("vote {number}", number=number), float(amount))
+            Part(tr_lazy("vote {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
         return lifted(parts, float(amounts.sum()))
@@ -58,4 +58,4 @@ class VoteDistance(CutDistance):
 
 def lifted(parts: list[Part], total: float) -> list[Part]:
     """``parts``, and where their sum ``total`` is negative the part that makes it the distance 0."""
-    return [*parts, Part(say("lifted to zero"), -total)] if total < 0.0 else parts
+    return [*parts, Part(tr_lazy("lifted to zero"), -total)] if total < 0.0 else parts

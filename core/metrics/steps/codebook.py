@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.features.local.form import DescriptorForm
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.maths.k_means import k_means, nearest_centres
-from semblance.core.metrics.maths.merging import merge_words
+from semblance.core.metrics.numerics.k_means import k_means, nearest_centres
+from semblance.core.metrics.numerics.merge_words import merge_words
 from semblance.core.metrics.steps.step import Step
 
 Floats = npt.NDArray[np.float32]
@@ -33,7 +33,7 @@ class Codebook(Step):
     (boostmetric.txt 4.3: 100 or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi,
     Minka 2005 (4.3.2: 2,000 textons to 300) do so greedily under Gaussian models of each finding's
     histograms; here two words at a time, those that tell the same about the findings, see
-    :func:`semblance.core.metrics.maths.merging.merge_words`.
+    :func:`semblance.core.metrics.numerics.merge_words.merge_words`.
     Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis
     distance). An image without any descriptor has shares of 0.
     """
@@ -41,7 +41,9 @@ class Codebook(Step):
     kind: ClassVar[str] = "codebook"
     of_descriptors: ClassVar[bool] = True
 
-    def __init__(self, n_words: int, n_merged: int | None = None, form: DescriptorForm | None = None) -> None:
+    def __init__(
+        self, n_words: int, n_merged: int | None = None, form: DescriptorPacking | None = None
+    ) -> None:
         self.n_words, self.n_merged, self.form = n_words, n_merged, form
         #: (w, v) centres, of whitened values where the form says so.
         self.words_: Floats = np.empty((0, 0), dtype=np.float32)
@@ -119,11 +121,11 @@ class Codebook(Step):
         return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(say("word {number}", number=number) for number in range(1, self.n_columns + 1))
+        return tuple(tr_lazy("word {number}", number=number) for number in range(1, self.n_columns + 1))
 
     def describe(self) -> str:
-        merged = "" if self.merged_ is None else say(" merged to {n_columns}", n_columns=self.n_columns)
-        return say(
+        merged = "" if self.merged_ is None else tr_lazy(" merged to {n_columns}", n_columns=self.n_columns)
+        return tr_lazy(
             "codebook: {n:,} words{merged} from {n_descriptors:,} descriptors",
             n=len(self.words_),
             merged=merged,
@@ -180,7 +182,7 @@ class Codebook(Step):
         step.merged_ = merged
         return step
 
-    def _known_form(self) -> DescriptorForm:
+    def _known_form(self) -> DescriptorPacking:
         if self.form is None:
             raise BadInput(
                 "The step 'codebook' needs local descriptors.", "Use it on visual_words or textons."
@@ -201,7 +203,7 @@ def _findings(y: npt.NDArray[Any] | None) -> npt.NDArray[np.intp]:
 
 
 def _sample(
-    form: DescriptorForm,
+    form: DescriptorPacking,
     X: npt.NDArray[np.floating],
     count: int,
     rng: np.random.Generator,
@@ -224,14 +226,14 @@ def _sample(
 
 
 def _rows(
-    form: DescriptorForm, X: npt.NDArray[np.floating], chosen: npt.NDArray[np.intp]
+    form: DescriptorPacking, X: npt.NDArray[np.floating], chosen: npt.NDArray[np.intp]
 ) -> Iterator[tuple[int, npt.NDArray[np.floating]]]:
     for row in chosen.tolist():
         _check(form, X[row][None])
         yield row, X[row]
 
 
-def _check(form: DescriptorForm, X: npt.NDArray[np.floating]) -> None:
+def _check(form: DescriptorPacking, X: npt.NDArray[np.floating]) -> None:
     """
     Raises:
         BadInput: rows (n, d) that cannot come from an extractor with descriptors of ``form``.
@@ -257,14 +259,14 @@ def _whitening(sample: Floats) -> Floats:
     return np.asarray((vectors * inverse) @ vectors.T, dtype=np.float32)
 
 
-def _stored_form(settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> DescriptorForm:
+def _stored_form(settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> DescriptorPacking:
     low, high = arrays.get("low"), arrays.get("high")
     bits, whitened = _whole(settings, "bits"), settings.get("whitened")
     if low is None or high is None or low.ndim != 1 or low.shape != high.shape or not len(low):
         raise BadInput("A stored codebook lacks the range of its descriptors.")
     if not 1 <= bits <= 24 or not isinstance(whitened, bool) or not (low < high).all():
         raise BadInput("A stored codebook has descriptors of an impossible form.")
-    return DescriptorForm(tuple(low.tolist()), tuple(high.tolist()), bits, whitened)
+    return DescriptorPacking(tuple(low.tolist()), tuple(high.tolist()), bits, whitened)
 
 
 def _whole(settings: dict[str, Any], name: str, *, optional: bool = False) -> Any:
@@ -272,5 +274,5 @@ def _whole(settings: dict[str, Any], name: str, *, optional: bool = False) -> An
     if value is None and optional:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadInput(say("A stored codebook has no usable '{name}'.", name=name))
+        raise BadInput(tr_lazy("A stored codebook has no usable '{name}'.", name=name))
     return value

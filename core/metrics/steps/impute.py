@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
 
@@ -41,7 +41,7 @@ class Impute(Step):
         return names
 
     def describe(self) -> str:
-        return say(
+        return tr_lazy(
             "impute: {count} missing values of the training part set to its medians", count=self.count_
         )
 

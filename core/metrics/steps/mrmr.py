@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step
 
@@ -73,7 +73,7 @@ class MRMR(Step):
         return tuple(names[column] for column in self.kept_)
 
     def describe(self) -> str:
-        return say("mrmr: {n} of {n_features} features", n=len(self.kept_), n_features=self._n_features)
+        return tr_lazy("mrmr: {n} of {n_features} features", n=len(self.kept_), n_features=self._n_features)
 
     def settings(self) -> dict[str, Any]:
         return {"n_features_kept": self.n_features_kept, "n_features": self._n_features}

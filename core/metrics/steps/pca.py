@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
 
@@ -83,7 +83,7 @@ class PCA(Step):
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
-            say("component {number}", number=number) for number in range(1, len(self.components_) + 1)
+            tr_lazy("component {number}", number=number) for number in range(1, len(self.components_) + 1)
         )
 
     def describe(self) -> str:
@@ -91,9 +91,9 @@ class PCA(Step):
         asked = (
             ""
             if kept == self.n_components
-            else say(" of {n_components} asked", n_components=self.n_components)
+            else tr_lazy(" of {n_components} asked", n_components=self.n_components)
         )
-        return say(
+        return tr_lazy(
             "pca: {kept} components{asked}, {explained:.1%} of the variance",
             kept=kept,
             asked=asked,

@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.features.registry import extractor_class, extractors
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.inputs.rows import as_rows
 from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.excluded_groups import Without
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
-from semblance.core.metrics.steps.without import Without
+from semblance.core.metrics.training_data.rows import as_rows
 
 STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
 
-_MEANINGS = say(
+_MEANINGS = tr_lazy(
     "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "
     "(N words merged to M)"
 )
@@ -67,7 +67,7 @@ def parse_steps(text: str) -> tuple[Step, ...]:
             raise _no_step(word)
         if any(other.kind == step.kind for other in steps):
             raise BadArguments(
-                say("The step '{kind}' is named twice.", kind=step.kind), "Name each step once."
+                tr_lazy("The step '{kind}' is named twice.", kind=step.kind), "Name each step once."
             )
         steps.append(step)
     return tuple(steps)
@@ -80,7 +80,7 @@ def _codebook(word: str, numbers: str) -> Codebook:
         raise _no_step(word)
     if colon and int(merged) > int(words):
         raise BadArguments(
-            say("{words} words cannot be merged to {merged}.", words=words, merged=merged),
+            tr_lazy("{words} words cannot be merged to {merged}.", words=words, merged=merged),
             "The second number of 'codebook' is the smaller.",
         )
     return Codebook(int(words), int(merged) if colon else None)
@@ -88,8 +88,8 @@ def _codebook(word: str, numbers: str) -> Codebook:
 
 def _no_step(word: str) -> BadArguments:
     return BadArguments(
-        say("'{word}' is not a step.", word=word),
-        say("Steps: {meanings}, separated by commas.", meanings=_MEANINGS),
+        tr_lazy("'{word}' is not a step.", word=word),
+        tr_lazy("Steps: {meanings}, separated by commas.", meanings=_MEANINGS),
     )
 
 
@@ -109,17 +109,19 @@ def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[S
     if form is None and codebook is not None:
         local = ", ".join(one.name for one in extractors() if one.local is not None)
         raise BadArguments(
-            say("The numbers of '{extractor}' are no local descriptors for a codebook.", extractor=extractor),
-            say("Leave the step out; extractors with local descriptors: {local}.", local=local),
+            tr_lazy(
+                "The numbers of '{extractor}' are no local descriptors for a codebook.", extractor=extractor
+            ),
+            tr_lazy("Leave the step out; extractors with local descriptors: {local}.", local=local),
         )
     if form is not None:
         if codebook is None:
             raise BadArguments(
-                say(
+                tr_lazy(
                     "'{extractor}' holds local descriptors, which have to be counted first.",
                     extractor=extractor,
                 ),
-                say(
+                tr_lazy(
                     "Begin the steps with a codebook: {extractor}.",
                     extractor=steps_text(default_steps(extractor)),
                 ),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
 
@@ -65,7 +65,7 @@ class Standardise(Step):
     def describe(self) -> str:
         dropped = self._n_features - len(self.kept_)
         return (
-            say("standardise: {dropped} constant columns dropped", dropped=dropped)
+            tr_lazy("standardise: {dropped} constant columns dropped", dropped=dropped)
             if dropped
             else "standardise"
         )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 
 
@@ -87,7 +87,7 @@ def stored_vector(arrays: dict[str, npt.NDArray[Any]], name: str, length: int | 
     """
     vector = arrays.get(name)
     if vector is None or vector.ndim != 1 or vector.dtype != np.float64:
-        raise BadInput(say("A stored step has no vector '{name}'.", name=name))
+        raise BadInput(tr_lazy("A stored step has no vector '{name}'.", name=name))
     if len(vector) == 0 or (length is not None and len(vector) != length):
-        raise BadInput(say("The vector '{name}' of a stored step has the wrong length.", name=name))
+        raise BadInput(tr_lazy("The vector '{name}' of a stored step has the wrong length.", name=name))
     return vector

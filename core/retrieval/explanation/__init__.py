@@ -1,6 +1,6 @@
 """Why a case is where it is: exact parts of its distance by groups, directions or bits, and in words."""
 
-from semblance.core.retrieval.explanation.groups import Grouping
-from semblance.core.retrieval.explanation.kinds import Share, shares_of
+from semblance.core.retrieval.explanation.grouping import Grouping
+from semblance.core.retrieval.explanation.shares import Share, shares_of
 
 __all__ = ["Grouping", "Share", "shares_of"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.package import open_plainly
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.language import tr_lazy
 from semblance.core.library.content import content_hash, content_hash_of, hash_of_volume
 from semblance.core.tasks import Reporter
 
 
-class Away(BadInput):
+class SliceUnavailable(BadInput):
     """A slice of a volume that cannot be read now, or is not what it was."""
 
 
@@ -45,7 +45,7 @@ class OpenVolumes:
         """A volume of several files; each slice is checked against its hash when it is read.
 
         Raises:
-            BadInput: the first slice cannot be read; for a slice that is away or another :class:`Away`.
+            BadInput: the first slice cannot be read; for a slice that is away or another :class:`SliceUnavailable`.
         """
         hashes = dict(zip(address.slices, slice_hashes, strict=True))
 
@@ -54,9 +54,11 @@ class OpenVolumes:
             try:
                 data = self._reader.read_bytes(one)
             except BadInput as error:
-                raise Away(error.message, error.hint) from None
+                raise SliceUnavailable(error.message, error.hint) from None
             if content_hash(data) != hashes[one]:
-                raise Away(say("'{one}' has changed since it was imported.", one=one), "Import it again.")
+                raise SliceUnavailable(
+                    tr_lazy("'{one}' has changed since it was imported.", one=one), "Import it again."
+                )
             return self._reader.decode(data, one)
 
         stack = FileStack(address, opened)

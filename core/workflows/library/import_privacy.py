@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from semblance.core.imaging.deidentify import is_telling
-from semblance.core.language import say
+from semblance.core.imaging.pseudonyms import is_identifying
+from semblance.core.language import tr_lazy
 from semblance.core.library.importers.importer import FoundCase, Rejected
 
 
@@ -26,7 +26,7 @@ class ImportPrivacy:
         if burnt_in in self._burnt_in:
             self._burnt_in[burnt_in] += 1
         self._headers = self._headers or "study" in item.attributes
-        telling = [] if self._identified else [name for name in item.attributes if is_telling(name)]
+        telling = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
         if not telling:
             return item
         self._left_out.update(telling)
@@ -39,27 +39,27 @@ class ImportPrivacy:
         notes = []
         if self._headers and not self._identified:
             notes.append(
-                say(
+                tr_lazy(
                     "De-identified: patient ids and UIDs are replaced by codes of this library, dates are "
                     "moved, case ids do not show folders."
                 )
             )
         elif self._headers and not self._asked:
-            notes.append(say("Patient ids are kept: this source was imported with them before."))
+            notes.append(tr_lazy("Patient ids are kept: this source was imported with them before."))
         if self._left_out:
             columns = ", ".join(sorted(self._left_out))
-            notes.append(say("Left out, for they may tell who a patient is: {columns}.", columns=columns))
+            notes.append(tr_lazy("Left out, for they may tell who a patient is: {columns}.", columns=columns))
         stated, possible = self._burnt_in["yes"], self._burnt_in["possible"]
         if stated:
             notes.append(
-                say(
+                tr_lazy(
                     "Burnt-in text: the files say so of {stated:,}. It is not taken out of images.",
                     stated=stated,
                 )
             )
         if possible:
             notes.append(
-                say(
+                tr_lazy(
                     "Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, "
                     "screens): look before passing images on.",
                     possible=possible,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.container import ImageReader
-from semblance.core.language import say
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.registry import get_importer, recognise
@@ -66,7 +66,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
     Raises:
         BadInput: nothing there, unreadable, or of no known kind.
     """
-    reporter.progress(0, None, say("Looking into {path}", path=path.name))
+    reporter.progress(0, None, tr_lazy("Looking into {path}", path=path.name))
     with Source.open(path) as source:
         return [(importer.kind, importer.title, found) for importer, found in recognise(source)]
 
@@ -140,7 +140,7 @@ class _Import:
         )
         if identified and not record.identified:
             raise BadArguments(
-                say(
+                tr_lazy(
                     "{path} was imported into {library} without patient ids.",
                     path=path,
                     library=self.library.path.name,

@@ -9,9 +9,9 @@ from semblance.core.tasks import SILENT, Reporter
 
 #: Modules that keep libraries open, and their function that closes one, or all.
 _KEEPERS = (
-    ("semblance.core.workflows.searches.desk", "close_desks"),
-    ("semblance.core.workflows.imaging.looking", "close_libraries"),
-    ("semblance.core.workflows.imaging.planes", "forget_volume"),
+    ("semblance.core.workflows.searches.loaded_metric", "close_loaded_metrics"),
+    ("semblance.core.workflows.imaging.view_images", "close_libraries"),
+    ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
 )
 
 

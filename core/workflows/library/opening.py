@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.columns import CaseColumns, ImageState, case_columns
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.fitting import ExtractorFit, extractor_fits
+from semblance.core.workflows.features.suitable_extractors import (
+    ExtractorSuitability,
+    extractor_suitabilities,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class LibrarySnapshot:
     metrics: tuple[MetricFacts, ...]
     not_read: tuple[tuple[str, str, str, str], ...]
     patients: int
-    extractors: tuple[ExtractorFit, ...] = ()
+    extractors: tuple[ExtractorSuitability, ...] = ()
 
     @property
     def unusable(self) -> list[tuple[str, str, str, str]]:
@@ -67,7 +70,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
-    reporter.progress(0, None, say("Opening {library}", library=library.name))
+    reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
         features = opened.features
@@ -97,7 +100,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
             ),
             tuple(opened.catalogue.not_read()),
             len({r.patient for r in cases if r.patient is not None}),
-            extractor_fits(opened),
+            extractor_suitabilities(opened),
         )
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.container import ImageReader, shown_slice
 from semblance.core.imaging.formats import DICOM, check_whole, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.package import Package
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.thumbnail import inspect, thumbnail
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import ZipArchive
+from semblance.core.language import tr_lazy
 from semblance.core.library.content import (
     content_hash,
     content_hash_of,
@@ -267,7 +267,7 @@ def check_is_text(path: Path) -> None:
     """
     shown = printable(str(path.absolute()))
     if shown != str(path.absolute()):
-        raise BadInput(say("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
+        raise BadInput(tr_lazy("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
 
 
 def file_identity(source: Source, path: str) -> str:
@@ -279,7 +279,7 @@ def file_identity(source: Source, path: str) -> str:
     address = source.address(path)
     if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
         return content_hash(source.read(path))
-    package = Package(address.container, str(address.container))
+    package = ZipArchive(address.container, str(address.container))
     try:
         sums = sorted((name, info.file_size, info.CRC) for name, info in package.entries.items())
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.importers.source import Source
 from semblance.core.library.records import FileRecord, SourceRecord
@@ -44,7 +44,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
     """
     if not folder.exists():
         raise BadInput(
-            say("{folder} does not exist.", folder=folder),
+            tr_lazy("{folder} does not exist.", folder=folder),
             "Choose the folder or zip the images are in now.",
         )
     check_is_text(folder)
@@ -56,7 +56,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
             away = [f for f in files if f.state == "missing"] if source.path.exists() else files
             if not away:
                 continue
-            reporter.progress(len(moved), None, say("Looking for {source}", source=source.name))
+            reporter.progress(len(moved), None, tr_lazy("Looking for {source}", source=source.name))
             place = _place(source, files, folder.absolute(), reporter)
             if place is None:
                 missing += len(away)

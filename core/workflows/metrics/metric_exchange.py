@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.export_log import note_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from semblance.core.workflows.metrics.stored import stored_metric
-from semblance.core.workflows.metrics.training import ASKED
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.train_metric import ASKED
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -50,8 +50,8 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
     """
     if out.suffix != SUFFIX:
         raise BadArguments(
-            say("A metric's file cannot be called {out}.", out=out.name),
-            say("Let it end in {suffix}.", suffix=SUFFIX),
+            tr_lazy("A metric's file cannot be called {out}.", out=out.name),
+            tr_lazy("Let it end in {suffix}.", suffix=SUFFIX),
         )
     with open_library(library) as opened:
         record = opened.metric(name)
@@ -70,7 +70,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             part.replace(out)
         except OSError as error:
             raise SemblanceError(
-                say(
+                tr_lazy(
                     "The metric could not be written to {out}: {reason}.",
                     out=out,
                     reason=error.strerror or error,
@@ -90,10 +90,10 @@ def _save(metric: Metric, file: Path, out: Path) -> None:
         save_metric(metric, file)
     except BadInput as error:
         raise SemblanceError(
-            say(
+            tr_lazy(
                 "The metric could not be written to {out}: {reason}.",
                 out=out,
-                reason=say("the disk refused it"),
+                reason=tr_lazy("the disk refused it"),
             ),
             "Free some space or choose a folder you may write to.",
         ) from error
@@ -111,7 +111,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
         SemblanceError: the library cannot be written to.
     """
     if name is not None:
-        name = checked_name(name, say("A metric"))
+        name = checked_name(name, tr_lazy("A metric"))
     about, packed = _read(file)
     with open_library(library, writable=True) as opened:
         feature_set = _matching(opened, about["features"], file)
@@ -155,7 +155,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
         except OSError as error:
             target.unlink(missing_ok=True)
             raise SemblanceError(
-                say(
+                tr_lazy(
                     "{opened} could not take the metric: {reason}.",
                     opened=opened.name,
                     reason=error.strerror or error,
@@ -210,13 +210,13 @@ def _matching(library: Library, wanted: Mapping[str, Any], file: Path) -> Featur
     settings = " ".join(f"--set {key}={value}" for key, value in dict(wanted["settings"]).items())
     command = f"semblance features LIB --extractor {wanted['extractor']} {settings}".strip()
     raise BadInput(
-        say(
+        tr_lazy(
             "{file} compares cases by '{wanted}' features that {library} does not have.",
             file=file.name,
             wanted=wanted["extractor"],
             library=library.name,
         ),
-        say(
+        tr_lazy(
             "Extract them first ({command}), with the version of Semblance that made the metric.",
             command=command,
         ),
@@ -228,10 +228,10 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
     try:
         packed = zipfile.ZipFile(file)
     except FileNotFoundError:
-        raise BadInput(say("There is no file {file}.", file=file), "Choose another.") from None
+        raise BadInput(tr_lazy("There is no file {file}.", file=file), "Choose another.") from None
     except OSError as error:
         raise BadInput(
-            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
             "Choose another file.",
         ) from error
     except (zipfile.BadZipFile, ValueError):
@@ -245,7 +245,8 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
             raise _damaged(file)
         if about.get("version") != VERSION:
             raise BadInput(
-                say("{file} was made by another version of Semblance.", file=file.name), "Update Semblance."
+                tr_lazy("{file} was made by another version of Semblance.", file=file.name),
+                "Update Semblance.",
             )
         kinds = {
             "library": str,
@@ -258,7 +259,7 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
             raise _damaged(file)
         try:
-            checked_name(about["name"], say("A metric"))
+            checked_name(about["name"], tr_lazy("A metric"))
         except BadArguments:
             raise _damaged(file) from None
         if not isinstance(about.get("scores"), (dict, type(None))) or {"extractor", "settings"} - set(
@@ -287,6 +288,6 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
 
 def _damaged(file: Path) -> BadInput:
     return BadInput(
-        say("{file} is no metric of Semblance, or it is damaged.", file=file.name),
+        tr_lazy("{file} is no metric of Semblance, or it is damaged.", file=file.name),
         "Export it again where it is whole.",
     )

@@ -10,16 +10,16 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.reading import library_data
 from semblance.core.evaluation.splits import HoldOut, holdout
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.papers.bdm_between import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
-from semblance.core.workflows.metrics.training import TrainRequest, fit_and_score, keep_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, fit_and_score, keep_metric
 
 #: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000
@@ -38,7 +38,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         BadInput: too few cases or findings, or data that cannot be used.
         Cancelled: asked for by the reporter; nothing is kept.
     """
-    request = replace(request, name=checked_name(request.name, say("A slider")))
+    request = replace(request, name=checked_name(request.name, tr_lazy("A slider")))
     settings: dict[str, Any] = {"random_state": request.seed, **(request.settings or {})}
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
@@ -46,7 +46,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         everything = library_data(opened, feature_set)
         if not any(everything.y):
             raise BadInput(
-                say(
+                tr_lazy(
                     "{everything} has no findings, and the diagnostic end learns from them.",
                     everything=everything.name,
                 ),
@@ -87,9 +87,9 @@ class _Part(Reporter):
     def progress(self, done: int, total: int | None, what: str) -> None:
         # Neighbours, rounds and scores each count from nothing: what was reached stays.
         self._share = max(self._share, min(1.0, done / total) if total else 0.0)
-        place = say("{places} % diagnostic", places=PLACES[self._number])
+        place = tr_lazy("{places} % diagnostic", places=PLACES[self._number])
         reached = round(100 * (self._number + self._share))
-        self._outer.progress(reached, 100 * len(PLACES), say_all([known(what), place]))
+        self._outer.progress(reached, 100 * len(PLACES), join_texts([as_lazy(what), place]))
 
     def check_cancelled(self) -> None:
         self._outer.check_cancelled()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.constraints import Rows, from_judgements, sample_triplets
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.language import known, say, say_all, say_n
+from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.records import JudgementRecord
 from semblance.core.metrics.registry import learners
 from semblance.core.searches.judgement import Judgement
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.learner import Learner
     from semblance.core.metrics.metric import Metric
-    from semblance.core.workflows.metrics.training import TrainRequest
+    from semblance.core.workflows.metrics.train_metric import TrainRequest
 
 #: Triplets drawn from findings for each case, beside judged ones.
 TRIPLETS_EACH = 20
@@ -69,10 +69,10 @@ def supervision_of(
 
         there = ", ".join(ledgers(library.catalogue))
         raise BadInput(
-            say("The ledger '{judgements}' has no judgement in force.", judgements=request.judgements),
-            say("Ledgers of this library: {there}.", there=there)
+            tr_lazy("The ledger '{judgements}' has no judgement in force.", judgements=request.judgements),
+            tr_lazy("Ledgers of this library: {there}.", there=there)
             if there
-            else say("Judge some cases first."),
+            else tr_lazy("Judge some cases first."),
         )
     assert train.case_rows is not None
     place = {int(row): at for at, row in enumerate(train.case_rows)}
@@ -84,7 +84,7 @@ def supervision_of(
     found = judged.pairs if wants_pairs else judged.triplets
     if not len(found):
         raise BadInput(
-            say(
+            tr_lazy(
                 "None of the {n} judgements tells {title} anything about the training cases.",
                 n=len(made),
                 title=learner.title,
@@ -92,13 +92,13 @@ def supervision_of(
             "Thumbs make pairs; a like and a dislike of one query, or 'closer', make triplets.",
         )
     left = (
-        say("; {left_out} of them about other cases were left out", left_out=judged.left_out)
+        tr_lazy("; {left_out} of them about other cases were left out", left_out=judged.left_out)
         if judged.left_out
         else ""
     )
-    count = say_n("{n} judgement", "{n} judgements", len(made))
-    sources = count if y is None else say("findings and {judgements}", judgements=count)
-    note = say("Learnt from {sources}{left}.", sources=sources, left=left)
+    count = tr_lazy_n("{n} judgement", "{n} judgements", len(made))
+    sources = count if y is None else tr_lazy("findings and {judgements}", judgements=count)
+    note = tr_lazy("Learnt from {sources}{left}.", sources=sources, left=left)
     if wants_pairs:
         return Supervision(y, found, None, len(found), note)
     if y is None:
@@ -110,10 +110,10 @@ def supervision_of(
 def check_takes_judgements(learner: type[Learner]) -> None:
     """Raises BadInput for a learner that takes neither pairs nor triplets."""
     if not learner.accepts & {"pairs", "triplets"}:
-        able = say_all(known(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})
+        able = join_texts(as_lazy(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})
         raise BadInput(
-            say("{title} cannot learn from judgements.", title=learner.title),
-            say("These can: {able}. Or learn from findings alone.", able=able),
+            tr_lazy("{title} cannot learn from judgements.", title=learner.title),
+            tr_lazy("These can: {able}. Or learn from findings alone.", able=able),
         )
 
 

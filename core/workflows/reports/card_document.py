@@ -7,7 +7,7 @@ from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.evaluate_metric import MetricScores
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
@@ -44,13 +44,13 @@ def card_document(
     kept = (scores or {}).get("calibration")
     calibration = Calibration.from_json(kept) if kept else None
     sections = [
-        _section(say("Metric"), _about(name, card, learner_title, paper)),
-        _section(say("Data"), _data(card)),
-        _section(say("Training"), _training(card)),
+        _section(tr_lazy("Metric"), _about(name, card, learner_title, paper)),
+        _section(tr_lazy("Data"), _data(card)),
+        _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured),
         *_failures(measured),
         *_calibration(measured, calibration, told="calibration" in (scores or {})),
-        _section(say("Origin"), _origin(card)),
+        _section(tr_lazy("Origin"), _origin(card)),
     ]
     values = {
         "name": name,
@@ -66,28 +66,28 @@ def _section(title: str, lines: list[tuple[str, str]]) -> Section:
 
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
     return [
-        (say("Name"), name),
-        (say("Learner"), learner_text(card, title)),
-        (say("Parameters"), parameters_text(card)),
-        (say("Paper"), paper),
+        (tr_lazy("Name"), name),
+        (tr_lazy("Learner"), learner_text(card, title)),
+        (tr_lazy("Parameters"), parameters_text(card)),
+        (tr_lazy("Paper"), paper),
     ]
 
 
 def _data(card: MetricCard) -> list[tuple[str, str]]:
     return [
-        (say("Library"), card.library),
-        (say("Features"), card.feature_set),
-        (say("Steps"), say_all(map(known, card.steps), "; ")),
+        (tr_lazy("Library"), card.library),
+        (tr_lazy("Features"), card.feature_set),
+        (tr_lazy("Steps"), join_texts(map(as_lazy, card.steps), "; ")),
         *column_lines(card),
     ]
 
 
 def _training(card: MetricCard) -> list[tuple[str, str]]:
     return [
-        (say("Trained on"), trained_on(card)),
-        (say("Split"), split_text(card)),
-        (say("Constraints"), constraints_text(card)),
-        (say("How it ended"), say_all(map(known, card.notes), " ")),
+        (tr_lazy("Trained on"), trained_on(card)),
+        (tr_lazy("Split"), split_text(card)),
+        (tr_lazy("Constraints"), constraints_text(card)),
+        (tr_lazy("How it ended"), join_texts(map(as_lazy, card.notes), " ")),
     ]
 
 
@@ -95,28 +95,41 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
     if scores is None:
         return [
             Section(
-                say("Scores"),
-                (Fact(say("Measured on"), known(card.measured_on) if card.measured_on else NOT_MEASURED),),
+                tr_lazy("Scores"),
+                (
+                    Fact(
+                        tr_lazy("Measured on"),
+                        as_lazy(card.measured_on) if card.measured_on else NOT_MEASURED,
+                    ),
+                ),
             )
         ]
     k = min(10, len(scores.retrieval_accuracy.k))
     lines = [
         (
-            say("Measured on"),
-            say(
-                "{n_test:,} cases, {measured_on}", n_test=scores.n_test, measured_on=known(scores.measured_on)
+            tr_lazy("Measured on"),
+            tr_lazy(
+                "{n_test:,} cases, {measured_on}",
+                n_test=scores.n_test,
+                measured_on=as_lazy(scores.measured_on),
             ),
         ),
-        (say("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
-        (say("{voters}-NN accuracy", voters=scores.voters), _spread(scores.knn_accuracy.at(scores.voters))),
-        (say("AUC, mean of findings"), "" if scores.auc is None else say("{auc:.2f}", auc=scores.auc)),
+        (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (
+            tr_lazy("{voters}-NN accuracy", voters=scores.voters),
+            _spread(scores.knn_accuracy.at(scores.voters)),
+        ),
+        (
+            tr_lazy("AUC, mean of findings"),
+            "" if scores.auc is None else tr_lazy("{auc:.2f}", auc=scores.auc),
+        ),
         *(
-            (say("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
+            (tr_lazy("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
             for finding, curve in scores.roc.items()
         ),
     ]
     facts = tuple(Fact(label, value) for label, value in lines if value)
-    return [Section(say("Scores"), facts, measured_on=scores.measured_on)]
+    return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
 
 
 def _failures(scores: MetricScores | None) -> list[Section]:
@@ -127,8 +140,8 @@ def _failures(scores: MetricScores | None) -> list[Section]:
     worst = sorted(known, key=lambda entry: entry[1].mean or 0.0)[:WEAKEST]
     lines = [
         (
-            say("Weakest, {name}", name=name),
-            say(
+            tr_lazy("Weakest, {name}", name=name),
+            tr_lazy(
                 "{value} accuracy @{k} of {n:,} cases",
                 value=_spread((one.mean, one.low, one.high)),
                 k=one.k,
@@ -139,7 +152,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
     ]
     lines += _confused(scores)
     facts = tuple(Fact(label, value) for label, value in lines)
-    return [Section(say("Where it fails"), facts, _confusion(scores), scores.measured_on)]
+    return [Section(tr_lazy("Where it fails"), facts, _confusion(scores), scores.measured_on)]
 
 
 def _confused(scores: MetricScores) -> list[tuple[str, str]]:
@@ -154,7 +167,7 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
         if i != j and count
     ]
     told = [
-        say(
+        tr_lazy(
             "{count:,} of {confusion:,} {true} taken for {said}",
             count=count,
             confusion=sum(scores.confusion[names.index(true)]),
@@ -163,7 +176,7 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
         )
         for count, true, said in sorted(wrong, reverse=True)[:WEAKEST]
     ]
-    return [(say("Most often confused"), say_all(told, "; "))] if told else []
+    return [(tr_lazy("Most often confused"), join_texts(told, "; "))] if told else []
 
 
 def _confusion(scores: MetricScores) -> Table | None:
@@ -171,10 +184,10 @@ def _confusion(scores: MetricScores) -> Table | None:
     if len(names) != len(scores.confusion):
         return None
     rows = tuple(
-        (name, *(say("{n:,}", n=count) for count in row))
+        (name, *(tr_lazy("{n:,}", n=count) for count in row))
         for name, row in zip(names, scores.confusion, strict=True)
     )
-    return Table((say("is / {voters} nearest say", voters=scores.voters), *names), rows)
+    return Table((tr_lazy("is / {voters} nearest say", voters=scores.voters), *names), rows)
 
 
 def _calibration(
@@ -184,44 +197,45 @@ def _calibration(
         return []
     if calibration is None:
         few, before = (
-            say("too few cases with a finding were held out"),
-            say("score the metric again to get one"),
+            tr_lazy("too few cases with a finding were held out"),
+            tr_lazy("score the metric again to get one"),
         )
         return [
             _section(
-                say("Calibration"), [(say("Estimates"), say("none: {why}", why=few if told else before))]
+                tr_lazy("Calibration"),
+                [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=few if told else before))],
             )
         ]
     patients = (
         ""
         if calibration.n_patients is None
-        else say(" of {n_patients:,} patients", n_patients=calibration.n_patients)
+        else tr_lazy(" of {n_patients:,} patients", n_patients=calibration.n_patients)
     )
     lines = [
-        (say("Method"), known(calibration.method)),
+        (tr_lazy("Method"), as_lazy(calibration.method)),
         (
-            say("Calibrated on"),
-            say("{n_cases:,} cases{patients}", n_cases=calibration.n_cases, patients=patients),
+            tr_lazy("Calibrated on"),
+            tr_lazy("{n_cases:,} cases{patients}", n_cases=calibration.n_cases, patients=patients),
         ),
         (
-            say("Expected calibration error"),
-            say(
+            tr_lazy("Expected calibration error"),
+            tr_lazy(
                 "{ece:.3f} (perfect forecasters: below {perfect:.3f} in 95 of 100)",
                 ece=calibration.ece,
                 perfect=calibration.perfect,
             ),
         ),
     ]
-    section = _section(say("Calibration"), lines)
+    section = _section(tr_lazy("Calibration"), lines)
     return [Section(section.title, section.facts, None, calibration.measured_on)]
 
 
 def _origin(card: MetricCard) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
     return [
-        (say("Trained at"), when(card.created)),
-        (say("Versions"), versions),
-        (say("Content hash"), card.content_hash),
+        (tr_lazy("Trained at"), when(card.created)),
+        (tr_lazy("Versions"), versions),
+        (tr_lazy("Content hash"), card.content_hash),
     ]
 
 
@@ -241,5 +255,5 @@ def _spread(values: tuple[float | None, float | None, float | None]) -> str:
     if mean is None:
         return ""
     if low is None or high is None:
-        return say("{mean:.2f}", mean=mean)
-    return say("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)
+        return tr_lazy("{mean:.2f}", mean=mean)
+    return tr_lazy("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)

@@ -9,8 +9,8 @@ from typing import Any
 from semblance.core.library import open_library
 from semblance.core.library.export_log import note_export
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.online.clicks import LEARNER as CLICKS
 from semblance.core.metrics.registry import learner_class, learner_title
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.reports.card_document import CardDocument, Table, compare_cards
 from semblance.core.reports.card_writing import write_card
 from semblance.core.tasks import SILENT, Reporter

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
 from semblance.core.reports.figures import FIGURES
@@ -40,13 +40,13 @@ def draw(
     reporter.check_cancelled()
     if kind not in FIGURES:
         raise BadArguments(
-            say("There is no plot '{kind}'.", kind=kind),
-            say("Use one of {figures}.", figures=", ".join(FIGURES)),
+            tr_lazy("There is no plot '{kind}'.", kind=kind),
+            tr_lazy("Use one of {figures}.", figures=", ".join(FIGURES)),
         )
     try:
         return FIGURES[kind](curves, page)
     except (KeyError, ValueError) as problem:
-        raise BadArguments(say("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
+        raise BadArguments(tr_lazy("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
 
 
 def export_plots(
@@ -145,7 +145,7 @@ def _format(path: Path) -> Format | None:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise BadArguments(
-            say("Plots cannot be saved as '{path}'.", path=path.name),
+            tr_lazy("Plots cannot be saved as '{path}'.", path=path.name),
             "End the name in .png, .svg, .pdf or .csv.",
         )
     return FORMATS[suffix]

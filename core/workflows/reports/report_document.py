@@ -8,10 +8,10 @@ from pathlib import Path
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import open_image
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.overview import overview
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
@@ -33,7 +33,7 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.evaluation.scoreboard import (
+from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
     findings,
     roc_curves,
@@ -42,9 +42,9 @@ from semblance.core.workflows.evaluation.scoreboard import (
 from semblance.core.workflows.library.opening import LibrarySnapshot, publish
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
-from semblance.core.workflows.searches.asking import Asked
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.explaining import MOVED, reasons
+from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
@@ -52,9 +52,9 @@ _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "clo
 
 
 def report_document(
-    desk: Desk,
+    loaded: LoadedMetric,
     library: Path,
-    asked: Asked,
+    asked: RankedSearch,
     options: ReportOptions,
     reporter: Reporter = SILENT,
     *,
@@ -67,18 +67,18 @@ def report_document(
         BadInput: an image that cannot be read.
     """
     result, search = asked.result, asked.search
-    details = desk.library.catalogue.details([case.row for case in result.ranked])
-    thumbnails = desk.library.thumbnails.get([case.content for case in details.values()])
-    card = desk.metric.card
-    scores = desk.record.scores or {}
+    details = loaded.library.catalogue.details([case.row for case in result.ranked])
+    thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
+    card = loaded.metric.card
+    scores = loaded.record.scores or {}
     snapshot = publish(library)
-    query = _query_facts(desk, result.query, options)
+    query = _query_facts(loaded, result.query, options)
     names = case_names or CaseNames()
     # In this order: the query is the first case of its report.
     for case_id in (query.case_id, *(case.case_id for case in result.ranked)):
         if case_id is not None:
             names(case_id)
-    why = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
+    why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
     without = len(result.vote.voters) - sum(result.counts.values())
@@ -97,13 +97,13 @@ def report_document(
         estimate.voters,
     )
     return ReportDocument(
-        title=say("Retrieval report"),
+        title=tr_lazy("Retrieval report"),
         created=now(),
         # The folder of a library is often called after what was imported.
-        library=desk.library.name
+        library=loaded.library.name
         if options.identified
-        else say("Library of {n:,} cases", n=len(snapshot.columns.ids)),
-        metric=desk.record.name,
+        else tr_lazy("Library of {n:,} cases", n=len(snapshot.columns.ids)),
+        metric=loaded.record.name,
         query=query,
         ranking=tuple(
             RankedRow(
@@ -128,7 +128,7 @@ def report_document(
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
-        plots=_plots(snapshot, desk.record.name, query.finding or vote.finding),
+        plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
         notes=_notes(search, asked, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -138,22 +138,22 @@ def report_document(
         clinic=options.clinic,
         logo=options.logo,
         comment=options.comment,
-        sealed=sealed(desk.library, search, in_force, identified=options.identified),
+        sealed=sealed(loaded.library, search, in_force, identified=options.identified),
     )
 
 
 def _judgement_row(one: Judgement) -> JudgementRow:
     if one.kind == Kind.CLOSER:
-        return JudgementRow(say("closer to the query"), one.case, one.query, one.other, one.time)
+        return JudgementRow(tr_lazy("closer to the query"), one.case, one.query, one.other, one.time)
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _notes(search: Search, asked: Asked, names: CaseNames | None) -> tuple[str, ...]:
+def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
-            say(
+            tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
                 "so scores and plots are those of the metric they began with.",
                 strength=100 * search.strength * asked.trust,
@@ -161,26 +161,28 @@ def _notes(search: Search, asked: Asked, names: CaseNames | None) -> tuple[str, 
         )
     if asked.refused is not None:
         notes.append(
-            say("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
+            tr_lazy("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
         )
     if search.without:
-        notes.append(say("Ranked without: {without}.", without=say_all(map(known, search.without))))
+        notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):
         if examples:
-            called = say_all(_example(one, names) for one in examples)
+            called = join_texts(_example(one, names) for one in examples)
             notes.append(
-                say("Like the examples {names}.", names=called)
+                tr_lazy("Like the examples {names}.", names=called)
                 if like
-                else say("Unlike the examples {names}.", names=called)
+                else tr_lazy("Unlike the examples {names}.", names=called)
             )
     moved = [
-        say("{name} {amount:+.2f}", name=name, amount=amount) for name, amount in search.concepts if amount
+        tr_lazy("{name} {amount:+.2f}", name=name, amount=amount)
+        for name, amount in search.concepts
+        if amount
     ]
     if moved:
-        notes.append(say("Moved along: {moved}.", moved=say_all(moved)))
+        notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
     if asked.result.vote.trained:
         notes.append(
-            say("The metric was trained on this query or its patient: it may know it better than others.")
+            tr_lazy("The metric was trained on this query or its patient: it may know it better than others.")
         )
     return tuple(notes)
 
@@ -188,10 +190,10 @@ def _notes(search: Search, asked: Asked, names: CaseNames | None) -> tuple[str, 
 def _example(example: Query, names: CaseNames | None) -> str:
     if names is None:
         return example.case or (example.image.name if example.image else "")
-    return names(example.case) if example.case is not None else say("an image from outside")
+    return names(example.case) if example.case is not None else tr_lazy("an image from outside")
 
 
-def _query_facts(desk: Desk, query: Query, options: ReportOptions) -> QueryFacts:
+def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
         image = open_image(query.image, query.region)
@@ -202,8 +204,8 @@ def _query_facts(desk: Desk, query: Query, options: ReportOptions) -> QueryFacts
             overview=_overview(image, query.region),
             region=query.region,
         )
-    row = desk.row_of(query.case)
-    case = desk.library.catalogue.details([row])[row]
+    row = loaded.row_of(query.case)
+    case = loaded.library.catalogue.details([row])[row]
     small = whole = None
     if case.address is not None:
         region = query.region or case.region
@@ -215,7 +217,7 @@ def _query_facts(desk: Desk, query: Query, options: ReportOptions) -> QueryFacts
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
-    return None if region is None else overview(image, region, QUERY_SIDE)
+    return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
@@ -246,11 +248,15 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     known = findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
-        (ACCURACY, say("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
+        (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
     ]
     if chosen is not None:
         figures.append(
-            (ROC, say("ROC, {chosen} against the rest", chosen=chosen), roc_curves(metrics, metric, chosen))
+            (
+                ROC,
+                tr_lazy("ROC, {chosen} against the rest", chosen=chosen),
+                roc_curves(metrics, metric, chosen),
+            )
         )
     return tuple(
         Plot(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.cells import csv_text
 from semblance.core.reports.options import ReportOptions
@@ -19,8 +19,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.report_document import report_document
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
 
 #: Ranked cases on a report.
 LISTED = 20
@@ -45,10 +45,10 @@ def write_search_report(
     """
     check_suffix(out)
     chosen = options or ReportOptions()
-    desk = desk_for(library, search.metric, reporter, without=search.without)
-    asked = ask(library, search, k=LISTED, reporter=reporter)
-    reporter.progress(0, None, say("Writing {out}", out=out.name))
-    write_report(report_document(desk, library, asked, chosen, reporter), out, chosen.page)
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    asked = rank_cases(library, search, k=LISTED, reporter=reporter)
+    reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
+    write_report(report_document(loaded, library, asked, chosen, reporter), out, chosen.page)
     note_export(library, "report", out.suffix, identified=chosen.identified)
     return out
 
@@ -92,18 +92,18 @@ def write_reports(
     suffix = f".{kind.lstrip('.').lower()}"
     if suffix not in WRITERS:
         raise BadArguments(
-            say("There is no report of the kind '{kind}'.", kind=kind),
-            say("Kinds: {value}.", value=", ".join(_kinds())),
+            tr_lazy("There is no report of the kind '{kind}'.", kind=kind),
+            tr_lazy("Kinds: {value}.", value=", ".join(_kinds())),
         )
     if not cases:
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
-    desk = desk_for(library, search.metric, reporter, without=search.without)
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SemblanceError(
-            say(
+            tr_lazy(
                 "The folder {folder} cannot be made: {reason}.", folder=folder, reason=error.strerror or error
             ),
             "Choose another one.",
@@ -118,11 +118,13 @@ def write_reports(
         names(case)
     for number, case in enumerate(cases, start=1):
         reporter.check_cancelled()
-        reporter.progress(number - 1, len(cases), say("Writing reports into {folder}", folder=folder.name))
+        reporter.progress(
+            number - 1, len(cases), tr_lazy("Writing reports into {folder}", folder=folder.name)
+        )
         one = _of_case(search, case)
         try:
-            asked = ask(library, one, k=LISTED, reporter=SILENT)
-            document = report_document(desk, library, asked, chosen, case_names=names)
+            asked = rank_cases(library, one, k=LISTED, reporter=SILENT)
+            document = report_document(loaded, library, asked, chosen, case_names=names)
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.package import open_plainly
 from semblance.core.imaging.region import Region
-from semblance.core.language import say
+from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
@@ -88,7 +88,7 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
     with open_library(library) as opened:
         if not opened.writable:
             raise SemblanceError(
-                say(
+                tr_lazy(
                     "{opened} is open for looking only, so it cannot take up a report's judgements.",
                     opened=opened.name,
                 ),
@@ -97,7 +97,7 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
         digest = opened.pseudonyms().reference
         if values.get("library") != digest(_LIBRARY):
             raise BadInput(
-                say("{report} was not made from {opened}.", report=report.name, opened=opened.name),
+                tr_lazy("{report} was not made from {opened}.", report=report.name, opened=opened.name),
                 "Open the library it was made from first.",
             )
         try:
@@ -114,7 +114,7 @@ def _opened(
     metric = metrics.get(values["metric"])
     if metric is None:
         raise BadInput(
-            say(
+            tr_lazy(
                 "The metric of {report} is no longer in {library}.", report=report.name, library=library.name
             ),
             "Train or import it again.",
@@ -127,7 +127,7 @@ def _opened(
         if "case" in data:
             if data["case"] not in cases:
                 raise BadInput(
-                    say(
+                    tr_lazy(
                         "A case of {report} is no longer in {library}.",
                         report=report.name,
                         library=library.name,
@@ -187,7 +187,7 @@ def _read(report: Path) -> Mapping[str, Any]:
         values = json.loads(report.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(
-            say("{report} cannot be read: {reason}.", report=report, reason=error.strerror or error),
+            tr_lazy("{report} cannot be read: {reason}.", report=report, reason=error.strerror or error),
             "Choose another file.",
         ) from error
     except (ValueError, RecursionError):
@@ -197,7 +197,7 @@ def _read(report: Path) -> Mapping[str, Any]:
         raise _damaged(report)
     if not search:
         raise BadInput(
-            say(
+            tr_lazy(
                 "{report} was made from a library open for looking only and cannot be reopened.",
                 report=report.name,
             ),
@@ -205,14 +205,15 @@ def _read(report: Path) -> Mapping[str, Any]:
         )
     if search.get("version") != VERSION:
         raise BadInput(
-            say("{report} was made by another version of Semblance.", report=report.name), "Update Semblance."
+            tr_lazy("{report} was made by another version of Semblance.", report=report.name),
+            "Update Semblance.",
         )
     return search
 
 
 def _damaged(report: Path) -> BadInput:
     return BadInput(
-        say("{report} is no JSON report of Semblance, or damaged.", report=report.name),
+        tr_lazy("{report} is no JSON report of Semblance, or damaged.", report=report.name),
         "Choose another file.",
     )
 
@@ -227,7 +228,7 @@ def _found(report: Path, data: Mapping[str, Any]) -> Path:
         if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
             return file
     raise BadInput(
-        say("The image that {report} asked with was not found.", report=report.name),
+        tr_lazy("The image that {report} asked with was not found.", report=report.name),
         "Put it into the folder of the report; its name does not matter.",
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
 
 #: A list of ids that is longer or larger is none.
 MAX_BYTES = 64 << 20
@@ -36,7 +36,7 @@ def held_out_cases(library: Path, metric: str) -> list[str]:
         held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
     if not held_out:
         raise BadArguments(
-            say("'{metric}' was trained on a case of every patient.", metric=metric),
+            tr_lazy("'{metric}' was trained on a case of every patient.", metric=metric),
             "Name the cases in a file, or use all.",
         )
     return held_out
@@ -50,18 +50,20 @@ def listed_cases(file: Path) -> list[str]:
     """
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise BadInput(say("{file} is too large for a list of cases.", file=file), "Write one id a line.")
+            raise BadInput(
+                tr_lazy("{file} is too large for a list of cases.", file=file), "Write one id a line."
+            )
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise BadInput(
-            say("The list {file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            tr_lazy("The list {file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
             "Name another file.",
         ) from error
     except UnicodeDecodeError:
         raise BadInput(
-            say("The list {file} is no UTF-8 text.", file=file), "Write one id a line, as UTF-8."
+            tr_lazy("The list {file} is no UTF-8 text.", file=file), "Write one id a line, as UTF-8."
         ) from None
     ids = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not ids:
-        raise BadInput(say("The list {file} names no case.", file=file), "Write one id a line.")
+        raise BadInput(tr_lazy("The list {file} names no case.", file=file), "Write one id a line.")
     return ids

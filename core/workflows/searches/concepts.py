@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.searches.concepts import MINIMUM, Strength, strength
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.library.concepts import ConceptTable
-    from semblance.core.workflows.searches.refining_desk import Bench
+    from semblance.core.workflows.searches.refinement_session import RefinementSession
 
 
 @dataclass(frozen=True)
@@ -109,43 +109,43 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
-    from semblance.core.workflows.searches.desk import desk_for, own_write
-    from semblance.core.workflows.searches.refining_desk import bench_for
+    from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
+    from semblance.core.workflows.searches.refinement_session import open_refinement
 
-    table = desk_for(library, metric, reporter).library.concepts
-    with own_write(library):
+    table = open_metric(library, metric, reporter).library.concepts
+    with without_reload(library):
         write(table)
-    bench, why = None, ""
+    session, why = None, ""
     try:
-        bench = bench_for(library, metric, reporter)
+        session = open_refinement(library, metric, reporter)
     except BadInput as refused:
         why = refused.message
-    return tuple(_facts(bench, one, why) for one in table.all())
+    return tuple(_facts(session, one, why) for one in table.all())
 
 
-def _facts(bench: Bench | None, one: ConceptRecord, why: str) -> ConceptFacts:
+def _facts(session: RefinementSession | None, one: ConceptRecord, why: str) -> ConceptFacts:
     with_ = tuple(mark.case for mark in one.marks if mark.has)
     without = tuple(mark.case for mark in one.marks if not mark.has)
-    told = ConceptFacts(one.id, one.name, one.author, one.time, with_, without, why=why)
-    return told if bench is None else _measured(bench, one, told)
+    facts = ConceptFacts(one.id, one.name, one.author, one.time, with_, without, why=why)
+    return facts if session is None else _measured(session, one, facts)
 
 
-def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFacts:
-    from semblance.core.workflows.searches.moving import learnt_direction, marked
+def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFacts) -> ConceptFacts:
+    from semblance.core.workflows.searches.shift_query import learnt_direction, marked
 
-    points, has, places = marked(bench, one)
-    patients = [bench.desk.patients[place] for place in places]
-    units = bench.desk.who_is_who.codes(bench.desk.rows[places])
+    points, has, places = marked(session, one)
+    patients = [session.loaded.patients[place] for place in places]
+    units = session.loaded.identities.codes(session.loaded.rows[places])
     found, why = None, ""
     try:
-        moves = learnt_direction(bench, one) is not None
+        moves = learnt_direction(session, one) is not None
         if moves:
             found = strength(points, has, units, patients_known=all(patients))
     except SemblanceError as error:
         moves, why = False, error.message
     if found is None and not why:
-        of = say(" of different patients") if any(patients) else ""
-        why = say(
+        of = tr_lazy(" of different patients") if any(patients) else ""
+        why = tr_lazy(
             "Not enough marks to measure: {minimum} with and {minimum} without{of}.", minimum=MINIMUM, of=of
         )
-    return replace(told, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)
+    return replace(facts, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.fingerprint import Fingerprint, fingerprint, pairs_alike
+from semblance.core.imaging.image_signature import ImageSignature, image_signature, near_duplicate_pairs
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 
 #: First cases of a ranking among which near-duplicates are looked for: all 200 that the window shows, and
-#: those that take the places of folded ones. A fingerprint takes .8 ms, once.
+#: those that take the places of folded ones. A signature takes .8 ms, once.
 LOOKED_AT = 256
 #: Two of one image are closer to each other than this many times the usual squared distance to a nearest:
 #: an image saved in another size has other edges and texture, and what is seen decides.
@@ -25,7 +25,7 @@ _CLOSE = 2.0
 _KEPT = 15_000
 
 
-class Lookalikes:
+class DuplicateFinder:
     """Tells near-duplicates apart from cases that are only close, among the cases ``rows`` (n,), which have
     these ``findings``."""
 
@@ -33,7 +33,7 @@ class Lookalikes:
         self._library, self._rows, self._findings = library, rows, findings
         #: Content and file of the cases looked at, by place; ``None`` for a case without an image.
         self._shown: dict[int, tuple[str, str] | None] = {}
-        self._known: dict[str, Fingerprint | None] = {}
+        self._known: dict[str, ImageSignature | None] = {}
 
     def folded(self, places: npt.NDArray[np.int64], coordinates: Matrix, usual: float | None) -> list[int]:
         """For each of ``places`` (r,), nearest first, the number in the list it is a near-duplicate of; its
@@ -61,15 +61,15 @@ class Lookalikes:
         if not len(known):
             return own
         marks = [prints[looked_at[at]] for at in known]
-        alike = pairs_alike([mark for _, mark in marks]) & worth[np.ix_(known, known)]
+        alike = near_duplicate_pairs([mark for _, mark in marks]) & worth[np.ix_(known, known)]
         for left, right in np.argwhere(alike).tolist():
             a, b = int(known[left]), int(known[right])
             if own[a] == a and own[b] == b and marks[left][0] != marks[right][0]:
                 own[b] = a
         return own
 
-    def _prints(self, places: list[int]) -> dict[int, tuple[str, Fingerprint]]:
-        """File and fingerprint of cases whose thumbnail is there."""
+    def _prints(self, places: list[int]) -> dict[int, tuple[str, ImageSignature]]:
+        """File and signature of cases whose thumbnail is there."""
         library, rows = self._library, self._rows
         if len(self._shown) > _KEPT:
             self._shown.clear()
@@ -99,9 +99,9 @@ def _in_pairs(pairs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
 
 
-def _of(encoded: bytes) -> Fingerprint | None:
+def _of(encoded: bytes) -> ImageSignature | None:
     try:
-        return fingerprint(encoded)
+        return image_signature(encoded)
     except (OSError, ValueError):
         # A damaged thumbnail is made again when it is seen; until then its case is like no other.
         return None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.retrieval.ranking import Query, rank
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.searches.desk import Desk
+    from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
@@ -28,16 +28,16 @@ class Neighbourhoods:
     distances: npt.NDArray[np.float64]
 
     @classmethod
-    def sampled(cls, desk: Desk) -> Neighbourhoods:
+    def sampled(cls, loaded: LoadedMetric) -> Neighbourhoods:
         """The nearest, of another patient and content, of cases drawn at random."""
-        most = SAMPLE_SMALL if len(desk.rows) <= SMALL else SAMPLE
+        most = SAMPLE_SMALL if len(loaded.rows) <= SMALL else SAMPLE
         rng = np.random.default_rng(0)
-        sample = np.sort(rng.choice(len(desk.rows), min(most, len(desk.rows)), replace=False))
+        sample = np.sort(rng.choice(len(loaded.rows), min(most, len(loaded.rows)), replace=False))
         asked, nearest, distances = [], [], []
         for place in sample.tolist():
-            tie = None if desk.ties is None else desk.ties[place]
-            one = Query(desk.embedding[place], tie, place, desk.patients[place], int(desk.keys[place]))
-            found = rank(desk.index, one, NEIGHBOURS, patients=desk.patients, keys=desk.keys)
+            tie = None if loaded.ties is None else loaded.ties[place]
+            one = Query(loaded.embedding[place], tie, place, loaded.patients[place], int(loaded.keys[place]))
+            found = rank(loaded.index, one, NEIGHBOURS, patients=loaded.patients, keys=loaded.keys)
             if len(found.rows):
                 asked.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))
@@ -48,10 +48,10 @@ class Neighbourhoods:
             np.array(distances, dtype=np.float64),
         )
 
-    def measured_anew(self, desk: Desk) -> Neighbourhoods:
-        """The same neighbours as ``desk`` compares them."""
+    def measured_anew(self, loaded: LoadedMetric) -> Neighbourhoods:
+        """The same neighbours as ``loaded`` compares them."""
         distances = [
-            desk.index.distances(desk.embedding[place], nearest).min()
+            loaded.index.distances(loaded.embedding[place], nearest).min()
             for place, nearest in zip(self.places, self.nearest, strict=True)
         ]
         return Neighbourhoods(self.places, self.nearest, np.array(distances, dtype=np.float64))

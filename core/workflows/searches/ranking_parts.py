@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
+from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
 from semblance.core.retrieval.ranking import Ranking
-from semblance.core.retrieval.reranking import ClickIndex
-from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.desk import Desk
-from semblance.core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.reliability import PART_ASKED, WHOLE_ASKED, Vote
 
 #: Fewer cases than these do not tell what distance is usual.
 FEWEST = 20
@@ -25,11 +25,11 @@ OTHERS, MOST_ALIKE = 6, 100
 Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
 
 
-def coordinates_of(desk: Desk, index: Index | ScanIndex | ClickIndex, rows: Rows) -> Matrix:
+def coordinates_of(loaded: LoadedMetric, index: Index | ScanIndex | ClickIndex, rows: Rows) -> Matrix:
     """(r, m) where Euclidean distances are those of ``index``, or near them where it has no coordinates."""
     if isinstance(index, ClickIndex):
         return index.embedded(rows)
-    return np.asarray(desk.embedding[rows], dtype=np.float64)
+    return np.asarray(loaded.embedding[rows], dtype=np.float64)
 
 
 def usual_nearest(nearest: Matrix | None) -> float | None:
@@ -37,20 +37,24 @@ def usual_nearest(nearest: Matrix | None) -> float | None:
     return None if nearest is None or len(nearest) < FEWEST else float(np.median(nearest))
 
 
-def as_calibrated(
-    desk: Desk, asked: RankQuery, voters: list[int], hide_same_patient: bool, fold_duplicates: bool
+def is_as_calibrated(
+    loaded: LoadedMetric,
+    asked: EmbeddedQuery,
+    voters: list[int],
+    hide_same_patient: bool,
+    fold_duplicates: bool,
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not hide_same_patient and asked.patient and (desk.patients[voters] == asked.patient).any():
+    if not hide_same_patient and asked.patient and (loaded.patients[voters] == asked.patient).any():
         return False
     if fold_duplicates:
         return True
-    keys = desk.keys[voters].tolist()
+    keys = loaded.keys[voters].tolist()
     return len(set(keys)) == len(keys) and asked.key not in keys
 
 
 def nearest_others(
-    desk: Desk,
+    loaded: LoadedMetric,
     index: Index | ScanIndex | ClickIndex,
     by_rank: Callable[..., Ranking],
     ranking: Ranking,
@@ -66,22 +70,22 @@ def nearest_others(
     top = next(iter(vote.counts), None)
     if top is None:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
-    codes = desk.finding_codes[ranking.rows]
+    code = next(loaded.finding_codes[place] for place in voters if loaded.findings[place] == top)
+    codes = loaded.finding_codes[ranking.rows]
     near = np.flatnonzero((codes >= 0) & (codes != code))[: 2 * OTHERS]
     rows, distances = ranking.rows[near], ranking.distances[near]
     if len(near) < 2 * OTHERS and not isinstance(index, ClickIndex):
         # A click may not cost a second comparison with all cases; the window ranks two hundred.
-        other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
+        other = (loaded.finding_codes >= 0) & (loaded.finding_codes != code)
         found = by_rank(2 * OTHERS, allowed=other if allowed is None else other & allowed)
         rows, distances = found.rows, found.distances
-    same = desk.lookalikes.folded(rows, coordinates_of(desk, index, rows), typical)
+    same = loaded.duplicate_finder.folded(rows, coordinates_of(loaded, index, rows), typical)
     kept = [place for place, stands in enumerate(same) if place == stands][:OTHERS]
     return rows[kept], distances[kept]
 
 
 def folded_under(
-    desk: Desk, asked: RankQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
+    loaded: LoadedMetric, asked: EmbeddedQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
 ) -> dict[int, Folded]:
     """The near-duplicates that each ranked place stands for."""
     out: dict[int, Folded] = {}
@@ -90,16 +94,16 @@ def folded_under(
     ):
         found = []
         if ranking.folded[at]:
-            copies = desk.keys == desk.keys[place]
+            copies = loaded.keys == loaded.keys[place]
             if hide_same_patient and asked.patient:
-                copies &= desk.patients != asked.patient
+                copies &= loaded.patients != asked.patient
             found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
         stands = int(ranking.rows[same[at]])
         n, rows, distances = out.get(stands, (0, (), ()))
         if stands != place:
             n, found = n + 1, [place, *found]
         # What has the same content is as far away.
-        ids = (rows + tuple(desk.rows[found].tolist()))[:MOST_ALIKE]
+        ids = (rows + tuple(loaded.rows[found].tolist()))[:MOST_ALIKE]
         out[stands] = (
             n + int(ranking.folded[at]),
             ids,
@@ -108,20 +112,20 @@ def folded_under(
     return out
 
 
-def asked_otherwise(desk: Desk, query: Query) -> str:
+def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
     """Why ``query`` is of another kind than the cases that votes are calibrated on; or nothing."""
-    if query.region is not None and not desk.with_regions:
+    if query.region is not None and not loaded.with_regions:
         return PART_ASKED
-    if query.image is not None and query.region is None and desk.with_regions:
+    if query.image is not None and query.region is None and loaded.with_regions:
         return WHOLE_ASKED
     return ""
 
 
-def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
+def query_warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if asked_otherwise(desk, query) == WHOLE_ASKED:
+    if other_kind_of_query(loaded, query) == WHOLE_ASKED:
         return (
-            say(
+            tr_lazy(
                 "The cases of this library are regions of images, and the query is a whole image. "
                 "Draw the region to compare."
             ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semblance.core.language import say, say_all
+from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.records import CATALOGUE
 from semblance.core.workflows.upkeep.findings import CheckResult, Finding, few
 
@@ -38,17 +38,17 @@ def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
     if not (wrong := complaints(file) or lacking(file)):
         return True
     finding = Finding(
-        say("catalogue"),
+        tr_lazy("catalogue"),
         CATALOGUE,
-        say("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
-        say(
+        tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
+        tr_lazy(
             "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
             "--repair."
         ),
     )
     done = mender.salvage() if mender is not None else ""
     if mender is not None and not done:
-        remedy = say(
+        remedy = tr_lazy(
             "Nothing of it could be read: restore a backup, or import the images into a new library."
         )
         finding = replace(finding, remedy=remedy)
@@ -62,10 +62,10 @@ def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> b
     if not (strange := unreadable(file)):
         return True
     finding = Finding(
-        say("catalogue rows"),
+        tr_lazy("catalogue rows"),
         CATALOGUE,
-        say("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
-        say("Mending (--repair) saves of them what can be read; a backup has them whole."),
+        tr_lazy("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
+        tr_lazy("Mending (--repair) saves of them what can be read; a backup has them whole."),
     )
     return _add_mended(result, finding, mender.mend_rows(strange) if mender is not None else None)
 
@@ -80,17 +80,17 @@ def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bo
     names = [name for table, rows in found.items() if table != "meta" for name in names_of(file, table, rows)]
     told = _told_rows(found)
     if names:
-        told = say("{told} ({names})", told=told, names=few(names))
-    remedy = say(
+        told = tr_lazy("{told} ({names})", told=told, names=few(names))
+    remedy = tr_lazy(
         "A backup has them whole. Mending (--repair) brings back rows of which a single bit changed; of the "
         "others it takes out judgements and what can be imported or extracted again, and takes the rest for "
         "what it says now."
     )
     if set(LEFT).intersection(found):
-        remedy = say_all(
+        remedy = join_texts(
             [
                 remedy,
-                say(
+                tr_lazy(
                     "Where more changed, settings of the library need a backup, and metrics that or training "
                     "again."
                 ),
@@ -98,9 +98,9 @@ def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bo
             " ",
         )
     finding = Finding(
-        say("catalogue rows"),
+        tr_lazy("catalogue rows"),
         CATALOGUE,
-        say("Rows of the catalogue are not as they were written: {told}.", told=told),
+        tr_lazy("Rows of the catalogue are not as they were written: {told}.", told=told),
         remedy,
     )
     version_in_doubt = "schema" in names_of(file, "meta", found.get("meta", ()))
@@ -112,7 +112,7 @@ def _add_mended(result: CheckResult, finding: Finding, done: tuple[str, bool] | 
     """Whether all that ``finding`` tells was mended; ``done``: what was, and whether that was all."""
     told, whole = done or ("", False)
     if told and not whole:
-        finding = replace(finding, remedy=say_all([told, finding.remedy], " "))
+        finding = replace(finding, remedy=join_texts([told, finding.remedy], " "))
     result.add(finding, told if whole else "")
     return whole
 
@@ -124,16 +124,17 @@ def _check_orphans(file: Path, result: CheckResult, mender: Mender | None) -> bo
         return True
     told = _told_rows({table: range(count) for table, count in lost.items()})
     finding = Finding(
-        say("catalogue rows"),
+        tr_lazy("catalogue rows"),
         CATALOGUE,
-        say("Rows point to others that are not there: {told}.", told=told),
-        say("Mending (--repair) takes them out."),
+        tr_lazy("Rows point to others that are not there: {told}.", told=told),
+        tr_lazy("Mending (--repair) takes them out."),
     )
     result.add(finding, mender.remove_orphans() if mender is not None else "")
     return bool(result.findings[-1].repaired)
 
 
 def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
-    return say_all(
-        say("{count:,} of {table}", count=len(found), table=table) for table, found in sorted(rows.items())
+    return join_texts(
+        tr_lazy("{count:,} of {table}", count=len(found), table=table)
+        for table, found in sorted(rows.items())
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library, open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
@@ -38,11 +38,11 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     result = CheckResult(str(library))
     mender = Mender(library, reporter) if repair else None
     if not _check_strange(library, result, mender):
-        result.works.append(say("Nothing more is looked at while that is there."))
+        result.works.append(tr_lazy("Nothing more is looked at while that is there."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
     if not check_catalogue(library, result, mender):
-        result.works.append(say("Nothing more can be said while the catalogue is damaged."))
+        result.works.append(tr_lazy("Nothing more can be said while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
     thumbnails = thumbnails_wrong(library)
@@ -57,7 +57,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         _check_left_over(opened, result, mender)
         cases = len(opened.catalogue.all_cases())
         result.works.insert(
-            0, say("{cases:,} cases with their findings and judgements can be used.", cases=cases)
+            0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
         )
     if mender is not None:
         result.moved_to = mender.aside_told
@@ -72,13 +72,13 @@ def _check_strange(library: Path, result: CheckResult, mender: Mender | None) ->
     strange, closed = out_of_reach(library)
     if closed:
         finding = Finding(
-            say("permissions"),
+            tr_lazy("permissions"),
             closed[0].relative_to(library).as_posix(),
-            say(
+            tr_lazy(
                 "You may not read {files}.",
                 files=few([file.relative_to(library).as_posix() for file in closed]),
             ),
-            say("Ask whoever owns the library to let you read all of it. Nothing was changed."),
+            tr_lazy("Ask whoever owns the library to let you read all of it. Nothing was changed."),
             files=tuple(file.relative_to(library).as_posix() for file in closed),
         )
         result.add(finding)
@@ -86,12 +86,12 @@ def _check_strange(library: Path, result: CheckResult, mender: Mender | None) ->
     for file in strange:
         inside = file.relative_to(library).as_posix()
         finding = Finding(
-            say("link"),
+            tr_lazy("link"),
             inside,
-            say("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
+            tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
             if file.is_symlink()
-            else say("{inside} is neither a file nor a folder.", inside=inside),
-            say("Mending (--repair) moves it aside and makes again what can be made again."),
+            else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
+            tr_lazy("Mending (--repair) moves it aside and makes again what can be made again."),
         )
         result.add(finding, mender.put_aside(file) if mender is not None else "")
     return not result.open_harm
@@ -102,14 +102,14 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
 
     if strange := unknown_rows(library.catalogue):
         finding = Finding(
-            say("catalogue rows"),
+            tr_lazy("catalogue rows"),
             CATALOGUE,
-            say("{strange:,} rows of numbers belong to no case.", strange=strange),
-            say("Mending (--repair) takes them out."),
+            tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
+            tr_lazy("Mending (--repair) takes them out."),
         )
         done = ""
         if mender is not None:
-            done = say("{catalogue:,} rows were let go.", catalogue=forget_unknown(library.catalogue))
+            done = tr_lazy("{catalogue:,} rows were let go.", catalogue=forget_unknown(library.catalogue))
         result.add(finding, done)
 
 
@@ -119,21 +119,23 @@ def _check_images(library: Library, result: CheckResult, mender: Mender | None, 
 
     checked = 0
     for source in library.catalogue.sources():
-        reporter.progress(checked, None, say("Looking for the images of {source}", source=source.name))
+        reporter.progress(checked, None, tr_lazy("Looking for the images of {source}", source=source.name))
         files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
         checked += len(files)
         if not files:
             continue
         if not source.path.exists():
             finding = Finding(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: its images are no longer there ({n:,} files).",
                     source=source.name,
                     n=len(files),
                 ),
-                say("File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."),
+                tr_lazy(
+                    "File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."
+                ),
             )
             result.add(finding)
             continue
@@ -156,30 +158,30 @@ def _check_images(library: Library, result: CheckResult, mender: Mender | None, 
         back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
         if gone:
             finding = Finding(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: {n:,} of {n2:,} files are missing: {gone}.",
                     source=source.name,
                     n=len(gone),
                     n2=len(files),
                     gone=few(gone),
                 ),
-                say("Find moved images… looks for them elsewhere; their cases keep their numbers."),
+                tr_lazy("Find moved images… looks for them elsewhere; their cases keep their numbers."),
                 files=tuple(gone),
             )
             result.add(finding)
         if changed:
             finding = Finding(
-                say("images"),
+                tr_lazy("images"),
                 str(source.path),
-                say(
+                tr_lazy(
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
                     source=source.name,
                     n=len(changed),
                     changed=few(changed),
                 ),
-                say("Import the source again; the cases then get new numbers."),
+                tr_lazy("Import the source again; the cases then get new numbers."),
                 files=tuple(changed),
             )
             result.add(finding)
@@ -201,21 +203,21 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                say("what describes its numbers is lost or damaged")
+                tr_lazy("what describes its numbers is lost or damaged")
                 if not state.description
-                else say("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
+                else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Finding(
-                say("features"),
+                tr_lazy("features"),
                 inside,
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
                     feature_set=feature_set.name,
                     what=what,
                     cases=state.cases,
                     total=total,
                 ),
-                say("Mending (--repair) extracts them again from their images."),
+                tr_lazy("Mending (--repair) extracts them again from their images."),
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
@@ -227,20 +229,20 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
             result.add(finding, repaired)
         elif not state.checked and total:
             finding = Finding(
-                say("features"),
+                tr_lazy("features"),
                 inside,
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
                     "be read, but a changed number would not be noticed.",
                     feature_set=feature_set.name,
                 ),
-                say("Extract it again under another name to have them."),
+                tr_lazy("Extract it again under another name to have them."),
                 harm=False,
             )
             result.add(finding)
         if state.sound:
             result.works.append(
-                say(
+                tr_lazy(
                     "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
                     feature_set=feature_set.name,
                     sound=state.sound,
@@ -263,22 +265,22 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
         try:
             loaded = load_metric(record.file)
             if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
-                wrong = say("It holds another metric than the catalogue says.")
+                wrong = tr_lazy("It holds another metric than the catalogue says.")
         except SemblanceError as error:
             wrong = error.message
         if not wrong:
-            result.works.append(say("Metric '{record}'.", record=record.name))
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
             continue
         used = sets.get(record.feature_set)
         finding = Finding(
-            say("metric"),
+            tr_lazy("metric"),
             record.file.relative_to(library.path).as_posix(),
-            say("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
+            tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
             how_to_train_again(record, used.name if used is not None and len(sets) > 1 else ""),
         )
         result.add(finding, mender.find_metric(library, record) if mender is not None else "")
         if result.findings[-1].repaired:
-            result.works.append(say("Metric '{record}'.", record=record.name))
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
 
 
 def _check_derived(library: Library, result: CheckResult, mender: Mender | None, wrong: str) -> None:
@@ -286,10 +288,10 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
 
     if wrong:
         finding = Finding(
-            say("thumbnails"),
+            tr_lazy("thumbnails"),
             "thumbnails.sqlite",
-            say("The thumbnails are damaged: {wrong}.", wrong=wrong),
-            say("They are made again as images are seen; mending (--repair) makes all of them now."),
+            tr_lazy("The thumbnails are damaged: {wrong}.", wrong=wrong),
+            tr_lazy("They are made again as images are seen; mending (--repair) makes all of them now."),
             harm=False,
         )
         result.add(finding, mender.thumbnails(library) if mender is not None else "")
@@ -297,10 +299,10 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
     for file in bad:
         finding = Finding(
-            say("derived"),
+            tr_lazy("derived"),
             file.relative_to(library.path).as_posix(),
-            say("What was prepared for a metric is damaged."),
-            say("It is made again when the metric is used."),
+            tr_lazy("What was prepared for a metric is damaged."),
+            tr_lazy("It is made again when the metric is used."),
             harm=False,
         )
         result.add(finding, mender.prepare_again(library, file) if mender is not None else "")
@@ -312,18 +314,20 @@ def _check_left_over(library: Library, result: CheckResult, mender: Mender | Non
     for file, young in left_over(library):
         inside = file.relative_to(library.path).as_posix()
         says = (
-            say(
+            tr_lazy(
                 "{inside} belongs to nothing in the library; it is new and may still be worked on.",
                 inside=inside,
             )
             if young
-            else say("{inside} belongs to nothing in the library: a killed program left it.", inside=inside)
+            else tr_lazy(
+                "{inside} belongs to nothing in the library: a killed program left it.", inside=inside
+            )
         )
         finding = Finding(
-            say("left over"),
+            tr_lazy("left over"),
             inside,
             says,
-            say("Mending (--repair) moves it aside once it is an hour old."),
+            tr_lazy("Mending (--repair) moves it aside once it is an hour old."),
             harm=False,
         )
         result.add(finding, mender.put_aside(file) if mender is not None and not young else "")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from semblance.core.language import Said, say, say_all
+from semblance.core.language import join_texts, tr_lazy, tr_lazy_n
 
 #: Names spelled out in a sentence.
 FEW = 3
@@ -14,8 +14,8 @@ FEW = 3
 
 def few(names: Sequence[str]) -> str:
     """The first names, and how many more there are; an empty one is the source itself, a single file."""
-    told = say_all(name or say("the file itself") for name in names[:FEW])
-    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+    told = join_texts(name or tr_lazy("the file itself") for name in names[:FEW])
+    return tr_lazy("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,15 @@ class Finding:
     files: tuple[str, ...] = ()
 
 
-#: What is counted -> how one of it is told, and many.
-_COUNTED = {
-    "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
-    "images": (say("{n} image"), say("{n} images")),
-    "feature sets": (say("{n} feature set"), say("{n} feature sets")),
-    "metrics": (say("{n} metric"), say("{n} metrics")),
-    "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),
-}
-
-
 def _counted(part: str, count: int) -> str:
-    one, many = _COUNTED[part]
-    return Said(one if count == 1 else many, {"n": say("{n:,}", n=count)})
+    counts = {
+        "catalogues": tr_lazy_n("{n} catalogue", "{n} catalogues", count),
+        "images": tr_lazy_n("{n} image", "{n} images", count),
+        "feature sets": tr_lazy_n("{n} feature set", "{n} feature sets", count),
+        "metrics": tr_lazy_n("{n} metric", "{n} metrics", count),
+        "prepared metrics": tr_lazy_n("{n} prepared metric", "{n} prepared metrics", count),
+    }
+    return counts[part]
 
 
 @dataclass
@@ -72,7 +68,7 @@ class CheckResult:
     @property
     def counted(self) -> str:
         """What was checked, in words."""
-        return say_all(_counted(part, count) for part, count in self.checked.items())
+        return join_texts(_counted(part, count) for part, count in self.checked.items())
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import known, say, say_all
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.damage import changed, complaints
 from semblance.core.library.database import has_no_room, not_writable, plain_errors
 from semblance.core.library.feature_checks import (
@@ -66,7 +66,7 @@ class Mender:
         with plain_errors(self._library / CATALOGUE):
             target.parent.mkdir(parents=True, exist_ok=True)
             file.replace(target)
-        return say("Moved to {target}.", target=target.relative_to(self._library).as_posix())
+        return tr_lazy("Moved to {target}.", target=target.relative_to(self._library).as_posix())
 
     # The catalogue
 
@@ -95,11 +95,11 @@ class Mender:
             for log in logs:
                 log.unlink(missing_ok=True)
             made.replace(file)
-        told = say_all(
-            say("{n:,} {part}", n=saved.get(name, 0), part=known(name))
+        told = join_texts(
+            tr_lazy("{n:,} {part}", n=saved.get(name, 0), part=as_lazy(name))
             for name in ("cases", "metrics", "judgements")
         )
-        return say(
+        return tr_lazy(
             "All that could be read was saved: {told}. Import the sources again to get back what is missing.",
             told=told,
         )
@@ -119,7 +119,9 @@ class Mender:
         file = self._library / CATALOGUE
         self._keep_catalogue()
         with plain_errors(file):
-            return say("{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file))
+            return tr_lazy(
+                "{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file)
+            )
 
     def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
         """Make rows readable again or take them out; what was done, and whether that was all. The catalogue
@@ -130,14 +132,14 @@ class Mender:
             with plain_errors(self._library / CATALOGUE):
                 gone = mend_rows(self._library / CATALOGUE, mended)
             told.append(
-                say(
+                tr_lazy(
                     "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
                     "Import the sources again to get back what is missing.",
                     n=sum(map(len, mended.values())) - gone,
                     gone=gone,
                 )
             )
-        return say_all(told, " "), "meta" not in left
+        return join_texts(told, " "), "meta" not in left
 
     def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
         """Make rows again what was written, or take them out where they can be made again or would teach
@@ -150,7 +152,7 @@ class Mender:
             still = changed(file)
         if gone or taken:
             told.append(
-                say(
+                tr_lazy(
                     "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as "
                     "it was is kept. Import the sources and extract again to get back what is missing; "
                     "judgements are in the copy.",
@@ -158,7 +160,7 @@ class Mender:
                     n=taken,
                 )
             )
-        return say_all(told, " "), not set(LEFT).intersection(still)
+        return join_texts(told, " "), not set(LEFT).intersection(still)
 
     def _bring_back(self, rows: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[str]]:
         """Rows of which more than a bit changed, and what was done about the others."""
@@ -166,7 +168,7 @@ class Mender:
         with plain_errors(self._library / CATALOGUE):
             left = bring_rows_back(self._library / CATALOGUE, rows)
         back = sum(map(len, rows.values())) - sum(map(len, left.values()))
-        told = say("{n:,} rows are what was written again: a single bit of each had changed.", n=back)
+        told = tr_lazy("{n:,} rows are what was written again: a single bit of each had changed.", n=back)
         return left, [told] if back else []
 
     # Images
@@ -185,7 +187,7 @@ class Mender:
     def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
         without numbers all the same."""
-        from semblance.core.workflows.features.extracting import extract_features
+        from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)
@@ -201,7 +203,7 @@ class Mender:
                 self.put_aside(chunk_file(store, number))
         forget_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
-            return say("What describes it was written anew; all its numbers are there."), 0
+            return tr_lazy("What describes it was written anew; all its numbers are there."), 0
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
@@ -212,14 +214,14 @@ class Mender:
                 reporter=self._reporter,
             )
         except SemblanceError as error:
-            return say(
+            return tr_lazy(
                 "The damaged blocks were moved aside; extracting again did not work: {error}", error=error
             ), state.cases
         gained = len(library.features.cases_of(feature_set)) - before
         still = max(0, state.cases - gained)
         if not still:
-            return say("{gained:,} cases were extracted again.", gained=gained), still
-        return say(
+            return tr_lazy("{gained:,} cases were extracted again.", gained=gained), still
+        return tr_lazy(
             "{gained:,} cases were extracted again; {still:,} could not be: their images are away or have "
             "changed.",
             gained=gained,
@@ -246,7 +248,7 @@ class Mender:
             with plain_errors(library.catalogue.file):
                 shutil.copy2(file, record.file.with_suffix(".part"))
                 record.file.with_suffix(".part").replace(record.file)
-            return say("The same metric was found in {file}.", file=file.name)
+            return tr_lazy("The same metric was found in {file}.", file=file.name)
         return ""
 
     # What can be made again
@@ -271,22 +273,22 @@ class Mender:
                     continue
             library.thumbnails.put(images)
             made += len(images)
-        return say("{made:,} of {n:,} thumbnails were made again.", made=made, n=len(rows))
+        return tr_lazy("{made:,} of {n:,} thumbnails were made again.", made=made, n=len(rows))
 
     def prepare_again(self, library: Library, file: Path) -> str:
         """Take away what was prepared for a metric, and prepare it again."""
-        from semblance.core.workflows.searches.desk import Desk
+        from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
         with plain_errors(library.catalogue.file):
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
         for record in library.metrics():
             if record.file.stem == file.name.partition(".")[0]:
                 try:
-                    Desk(library, record, self._reporter)
+                    LoadedMetric(library, record, self._reporter)
                 except SemblanceError as error:
-                    return say("Removed; it could not be made again: {message}", message=error.message)
-                return say("Made again.")
-        return say("Removed: no metric uses it.")
+                    return tr_lazy("Removed; it could not be made again: {message}", message=error.message)
+                return tr_lazy("Made again.")
+        return tr_lazy("Removed: no metric uses it.")
 
 
 def thumbnails_wrong(library: Path) -> str:
@@ -300,9 +302,9 @@ def thumbnails_wrong(library: Path) -> str:
 
 def bad_prepared(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from semblance.core.workflows.searches.desk_store import readable
+    from semblance.core.workflows.searches.embedding_cache import is_readable
 
-    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
+    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not is_readable(file)]
 
 
 def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
-from semblance.core.metrics.online.clicks import LEARNER as CLICKS
 from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.workflows.metrics.slider_steps import slider_of
-from semblance.core.workflows.metrics.training import ASKED, ONLY_IN_WINDOW
+from semblance.core.workflows.metrics.train_metric import ASKED, ONLY_IN_WINDOW
 
 #: What was asked of a training that a command takes too.
 _OPTIONS = ("steps", "max-cases", "judgements")
@@ -22,31 +22,31 @@ def how_to_train_again(record: MetricRecord, features: str = "") -> str:
     """What a person does to get the metric of ``record`` back; ``features``: its feature set, where the
     library has several."""
     if record.learner == CLICKS:
-        return say(
+        return tr_lazy(
             "Restore a backup, or make it again from its judgements: save the metric of its search once "
             "more. Its card is kept."
         )
     try:
         command = _command(record, features)
     except BadArguments:
-        return say(
+        return tr_lazy(
             "Restore a backup: this version has no learner '{learner}' to train it again with. Its card and "
             "scores are kept.",
             learner=record.learner,
         )
     asked = record.card.get(ASKED)
     if not isinstance(asked, Mapping):
-        return say(
+        return tr_lazy(
             "Import its file again where it came from one, or train it again as far as its card tells how "
             "({command}), or restore a backup. Its card and scores are kept.",
             command=command,
         )
     if ONLY_IN_WINDOW in asked:
-        return say(
+        return tr_lazy(
             "Train it again in the window, with the settings on its card, or restore a backup. Its card and "
             "scores are kept."
         )
-    return say(
+    return tr_lazy(
         "Train it again ({command}), or restore a backup. Its card and scores are kept.", command=command
     )
 

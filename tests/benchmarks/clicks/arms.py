@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.questions import (
     Likeness,
@@ -17,8 +17,8 @@ from semblance.core.searches.questions import (
     next_query,
     sample_of,
 )
-from semblance.core.searches.teaching import learn
-from tests.benchmarks.clicks.tables import Desk
+from semblance.core.searches.relevance_feedback import learn
+from tests.benchmarks.clicks.tables import SplitTable
 from tests.benchmarks.clicks.users import User
 
 MARKS = (0, 5, 10, 20, 40, 80)
@@ -34,10 +34,10 @@ _Clicks = Iterator[list[Judgement]]
 
 
 class _Learner:
-    def __init__(self, desk: Desk) -> None:
-        self.Z = desk.train.Z
+    def __init__(self, split_table: SplitTable) -> None:
+        self.Z = split_table.train.Z
         self.said: list[Judgement] = []
-        self.beginning = desk.beginning
+        self.beginning = split_table.beginning
         self.form = self.start()
 
     def start(self) -> ClickForm:
@@ -52,16 +52,16 @@ class _Learner:
 def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Callable[..., list[float]]:
     """The score of an arm after each number of clicks in MARKS."""
 
-    def scores(desk: Desk, wrong: float, seed: int) -> list[float]:
-        learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
+    def scores(split_table: SplitTable, wrong: float, seed: int) -> list[float]:
+        learner, user = _Learner(split_table), User(split_table.train.y, wrong, seed)
         clicks = arm(learner, user, np.random.default_rng([seed, 2]))
-        out = [desk.accuracy(learner.form)]
+        out = [split_table.accuracy(learner.form)]
         for number in range(1, MARKS[-1] + 1):
             learner.said += next(clicks)
             if number in MARKS or number <= _EARLY or number % _EVERY == 0:
                 learner.learn()
             if number in MARKS:
-                out.append(desk.accuracy(learner.form))
+                out.append(split_table.accuracy(learner.form))
         return out
 
     return scores
@@ -121,19 +121,19 @@ def smallest_margin(learner: _Learner, user: User, rng: np.random.Generator) -> 
         yield _answered(user, Question(*drawn[np.argmin(np.abs(first - second))].tolist()))
 
 
-def rocchio(desk: Desk, wrong: float, seed: int) -> list[float]:
+def rocchio(split_table: SplitTable, wrong: float, seed: int) -> list[float]:
     """The same thumbs move the query, not the metric: a held-out one moves as the nearest judged one did."""
-    learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
+    learner, user = _Learner(split_table), User(split_table.train.y, wrong, seed)
     clicks = thumbs(learner, user, np.random.default_rng([seed, 2]))
     judged: dict[int, dict[Kind, list[int]]] = {}
-    Z, H = learner.form.embed(desk.train.Z), learner.form.embed(desk.test.Z)
-    out = [desk.test.accuracy(H)]
+    Z, H = learner.form.embed(split_table.train.Z), learner.form.embed(split_table.test.Z)
+    out = [split_table.test.accuracy(H)]
     for number in range(1, MARKS[-1] + 1):
         (one,) = next(clicks)
         of_query = judged.setdefault(int(one.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
         of_query[one.kind].append(int(one.case))
         if number in MARKS:
-            out.append(desk.test.accuracy(H, _moved(Z, H, judged)))
+            out.append(split_table.test.accuracy(H, _moved(Z, H, judged)))
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from semblance.core.metrics.registry import make_learner
 from tests.benchmarks.clicks.arms import ARMS
-from tests.benchmarks.clicks.tables import Desk, desk, read
+from tests.benchmarks.clicks.tables import SplitTable, read, split_table
 
 WRONG = (0.0, 0.1, 0.2)
 #: Answers that are wrong as often as right tell nothing: what the arm named gains by the cases alone.
@@ -33,29 +33,29 @@ def run_table(
     With ``arms`` only these are renewed and the rest is ``kept``, if it is of the same users.
     """
     data = read(folder, name)
-    desks = [desk(*data, seed) for seed in range(users)]
+    split_tables = [split_table(*data, seed) for seed in range(users)]
     out: dict[str, Any] = {"arms": {}, "batch": {}, "users": users}
-    out["start"] = [one.start() for one in desks]
+    out["start"] = [one.start() for one in split_tables]
     renewed = {arm: scores for arm, scores in ARMS.items() if not arms or arm in arms}
     if arms and kept and kept["start"] == out["start"]:
         out["batch"], out["arms"] = kept["batch"], dict(kept["arms"])
     else:
         renewed = ARMS
-        out["batch"] = {learner: batch(learner, desks[:BATCH_USERS]) for learner in BATCH}
+        out["batch"] = {learner: batch(learner, split_tables[:BATCH_USERS]) for learner in BATCH}
     for arm, scores in renewed.items():
         begin = time.monotonic()
         out["arms"][arm] = {
-            str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(desks)]
+            str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(split_tables)]
             for wrong in (*WRONG, *([NOTHING] if arm == ASKED else []))
         }
         news(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
     return out
 
 
-def batch(learner: str, desks: Sequence[Desk]) -> list[float]:
+def batch(learner: str, split_tables: Sequence[SplitTable]) -> list[float]:
     """Held-out accuracy@10 of a learner that is told every finding of the training part."""
     out = []
-    for one in desks:
+    for one in split_tables:
         metric = make_learner(learner, random_state=0).fit(one.train.X, one.train.y).metric()
         if metric.distance.embeds:
             out.append(one.test.accuracy(metric.embed(one.test.X)))

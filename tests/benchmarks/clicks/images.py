@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.reading import library_data
 from semblance.core.library import open_library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-images"

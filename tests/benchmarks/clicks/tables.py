@@ -11,8 +11,8 @@ import numpy.typing as npt
 from semblance.core.evaluation.splits import holdout, patient_codes
 from semblance.core.library.importers.tables_csv import read_table
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.online.click_form import Beginning, ClickForm
-from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.images import IMAGES, read_images
 
@@ -48,7 +48,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
+class SplitTable:
     """One user's cases: asked about only in ``train``, measured only on ``test``."""
 
     train: Part
@@ -80,7 +80,7 @@ def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
     return X, y, None
 
 
-def desk(X: Matrix, y: Names, groups: Names | None, seed: int) -> Desk:
+def split_table(X: Matrix, y: Names, groups: Names | None, seed: int) -> SplitTable:
     """70 % of (at most 1,400) cases to train on, 30 % held out, scaled by the training part."""
     chosen = np.random.default_rng(seed).permutation(len(y))[:MOST]
     X, y, groups = X[chosen], y[chosen], None if groups is None else groups[chosen]
@@ -98,4 +98,4 @@ def desk(X: Matrix, y: Names, groups: Names | None, seed: int) -> Desk:
         Part(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
         for rows in (split.train, split.test)
     ]
-    return Desk(parts[0], parts[1], space.beginning)
+    return SplitTable(parts[0], parts[1], space.beginning)

@@ -12,12 +12,12 @@ import numpy as np
 
 from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData, prepare
-from semblance.core.evaluation.printed_values import printed_values
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.library.importers.tables_csv import read_table
 from semblance.core.metrics.steps import parse_steps
+from semblance.core.research.printed_values import printed_values
 from tests.benchmarks.learners.references import AgainstEuclidean, Known, Reference
 
 #: The paper prints the balanced error at the k that was best on the tested half.

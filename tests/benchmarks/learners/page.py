@@ -72,7 +72,7 @@ How fast every learner is, how well it does on cases it never saw, and what is n
 `make bench-learners` measures and writes this page as a whole. No choice (k, C, rounds) was made on the
 part it is scored on.
 
-[Words used here](words.md) · How much simulated users teach by clicks is measured by `make bench-clicks`:
+[Glossary](glossary.md) · How much simulated users teach by clicks is measured by `make bench-clicks`:
 [Clicks to learn](benchmarks_clicks.md)."""
 
 

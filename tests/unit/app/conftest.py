@@ -9,7 +9,7 @@ from semblance.app.context import Context
 from semblance.app.messages import Messages
 from semblance.app.settings import Settings
 from semblance.app.state import State
-from semblance.core.workflows.imaging import looking, planes
+from semblance.core.workflows.imaging import view_images, view_planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -32,8 +32,8 @@ def context(jobs: HeldJobs) -> Context:
 def forget_volumes() -> Iterator[None]:
     """Volumes read in this process do not outlive the test."""
     yield
-    planes.forget_volume()
-    looking.stacks.forget()
+    view_planes.forget_volume()
+    view_images.stacks.forget()
 
 
 @pytest.fixture

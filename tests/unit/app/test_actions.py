@@ -11,8 +11,8 @@ from semblance.app.command_words import OTHER_WORDS
 from semblance.app.icons import icon_names
 from semblance.app.models.entries import matches
 from semblance.app.windows.main import MainWindow
-from semblance.core.language import ENGLISH, LANGUAGES, table
-from tests.helpers.speaking import speaking
+from semblance.core.language import ENGLISH, LANGUAGES
+from tests.translations import translated_texts
 
 #: What :attr:`semblance.app.state.State.there` can hold.
 KNOWN = {
@@ -52,8 +52,7 @@ def test_every_menu_has_a_name_and_is_used():
 
 @pytest.fixture(params=[code for code in LANGUAGES if code != ENGLISH])
 def translated(request):
-    with speaking(request.param):
-        yield table()
+    return translated_texts(request.param)
 
 
 def test_in_other_languages_commands_have_names_of_their_own_too(translated):

@@ -10,7 +10,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.opening import FeatureSetFacts
-from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.mammograms.collection import (
@@ -69,8 +69,10 @@ class CBISDDSM(Collection):
         images = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
         if not tables or not images:
             return None
-        files = say_n("{n} image file", "{n} image files", len(images))
-        return Recognition(0.95, say("{files} described by {tables}.", files=files, tables=", ".join(tables)))
+        files = tr_lazy_n("{n} image file", "{n} image files", len(images))
+        return Recognition(
+            0.95, tr_lazy("{files} described by {tables}.", files=files, tables=", ".join(tables))
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         images: list[str] = []
@@ -91,7 +93,7 @@ class CBISDDSM(Collection):
         for row in rows:
             found = finder.find(row.cells[_IMAGE])
             if found is None:
-                reason = say("Its image '{cells}' is not there.", cells=_short(row.cells[_IMAGE]))
+                reason = tr_lazy("Its image '{cells}' is not there.", cells=_short(row.cells[_IMAGE]))
                 yield Rejected(row.where, reason, failed=True)
             else:
                 by_image.setdefault(found, []).append(row)
@@ -116,7 +118,7 @@ class CBISDDSM(Collection):
                     yield _case(key, path, row, region)
         for path in images:
             if path not in by_image:
-                yield told.get(path) or Rejected(path, say("No table describes it."), failed=False)
+                yield told.get(path) or Rejected(path, tr_lazy("No table describes it."), failed=False)
 
 
 def _is_table(entry: Entry) -> bool:
@@ -131,7 +133,7 @@ def _read(source: Source, path: str, rows: list[_Row]) -> Iterator[Rejected]:
     except BadInput as error:
         yield Rejected(path, str(error), failed=True)
         return
-    yield Rejected(path, say("Read as descriptions of cases."), failed=False)
+    yield Rejected(path, tr_lazy("Read as descriptions of cases."), failed=False)
     yield from rejected
     rows += read
 
@@ -145,12 +147,14 @@ def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
     for needed in ("patient_id", "pathology", _IMAGE):
         if column_named(header, needed) is None:
             raise BadInput(
-                say("'{path}' has no column '{needed}'.", path=path, needed=needed),
+                tr_lazy("'{path}' has no column '{needed}'.", path=path, needed=needed),
                 "Take the table as the collection gives it out.",
             )
     split = "test" if "test" in PurePosixPath(path).name.lower() else "train"
     rejected = [
-        Rejected(f"{path}:{f.line}", say("Line {line}: {reason}.", line=f.line, reason=f.reason), failed=True)
+        Rejected(
+            f"{path}:{f.line}", tr_lazy("Line {line}: {reason}.", line=f.line, reason=f.reason), failed=True
+        )
         for f in text.failed
     ]
     rows = [
@@ -200,12 +204,12 @@ def _region(
             except BadInput as error:
                 problem = problem or str(error)
             else:
-                told[mask] = Rejected(mask, say("The mask of '{path}'.", path=path), failed=False)
+                told[mask] = Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False)
                 continue
-        told.setdefault(mask, Rejected(mask, say("A part cut out of '{path}'.", path=path), failed=False))
+        told.setdefault(mask, Rejected(mask, tr_lazy("A part cut out of '{path}'.", path=path), failed=False))
     if region is None:
         told[candidates[0]] = Rejected(
-            candidates[0], say("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
+            candidates[0], tr_lazy("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
         )
     return region
 

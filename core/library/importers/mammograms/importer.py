@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from semblance.core.errors import BadInput
-from semblance.core.language import say, say_all
+from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.mammograms.cbis_ddsm import CBISDDSM
@@ -34,13 +34,13 @@ class MammogramsImporter(Importer):
         if found is None:
             return None
         collection, fit = found
-        return Recognition(fit.confidence, say_all([collection.title, fit.explanation], ": "))
+        return Recognition(fit.confidence, join_texts([collection.title, fit.explanation], ": "))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         found = _fitting(source)
         if found is None:
             raise BadInput(
-                say(
+                tr_lazy(
                     "'{source}' is none of {those}.",
                     source=source.path,
                     those=", ".join(c.title for c in _COLLECTIONS),

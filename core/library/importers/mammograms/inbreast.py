@@ -15,7 +15,7 @@ from typing import Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_csv
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
@@ -54,10 +54,10 @@ class INbreast(Collection):
         if not images:
             return None
         women = len({_named(entry.path)[1] for entry in images})
-        what = say_n("{n} mammogram", "{n} mammograms", len(images))
+        what = tr_lazy_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
-            say_n(
+            tr_lazy_n(
                 "{what} of {n} woman named as in INbreast.",
                 "{what} of {n} women named as in INbreast.",
                 women,
@@ -81,7 +81,7 @@ class INbreast(Collection):
                 images.append(entry.path)
             else:
                 yield no_image(source, entry) or Rejected(
-                    entry.path, say("Not named like an image of INbreast."), failed=False
+                    entry.path, tr_lazy("Not named like an image of INbreast."), failed=False
                 )
         for path in images:
             reporter.check_cancelled()
@@ -95,13 +95,13 @@ class INbreast(Collection):
                     yield Rejected(of_outlines.path, str(error), failed=True)
                 else:
                     yield Rejected(
-                        of_outlines.path, say("The outlines of '{path}'.", path=path), failed=False
+                        of_outlines.path, tr_lazy("The outlines of '{path}'.", path=path), failed=False
                     )
             yield from _cases(path, of_image, facts.pop(image, {}))
         for entry in outlines.values():
-            yield Rejected(entry.path, say("The outlines of an image that is not there."), failed=False)
+            yield Rejected(entry.path, tr_lazy("The outlines of an image that is not there."), failed=False)
         for image in facts:
-            yield Rejected(f"INbreast.csv: {image}", say("Its image is not there."), failed=True)
+            yield Rejected(f"INbreast.csv: {image}", tr_lazy("Its image is not there."), failed=True)
 
 
 def finding_of(birads: str) -> str | None:
@@ -142,17 +142,17 @@ def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> 
         density = column_named(text.header, "acr")
         if image is None or birads is None:
             raise BadInput(
-                say("'{path}' has no columns 'File Name' and 'Bi-Rads'.", path=path),
+                tr_lazy("'{path}' has no columns 'File Name' and 'Bi-Rads'.", path=path),
                 "Take it as it was given out.",
             )
     except BadInput as error:
         yield Rejected(path, str(error), failed=True)
         return
-    yield Rejected(path, say("Read as findings."), failed=False)
+    yield Rejected(path, tr_lazy("Read as findings."), failed=False)
     for failed in text.failed:
         yield Rejected(
             f"{path}:{failed.line}",
-            say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+            tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
             failed=True,
         )
     for cells in text.rows:
@@ -172,7 +172,7 @@ def _regions(data: bytes, name: str) -> list[tuple[str, Region]]:
     images = found.get("Images") if isinstance(found, dict) else None
     if not isinstance(images, list):
         raise BadInput(
-            say("'{name}' is a property list without 'Images'.", name=name),
+            tr_lazy("'{name}' is a property list without 'Images'.", name=name),
             "Copy it again from where it came.",
         )
     out = []
@@ -198,8 +198,8 @@ def _polygon(points: Any, name: str) -> Region | None:
         return None
     if len(points) > MAX_POINTS:
         raise BadInput(
-            say("'{name}' has an outline of {n:,} points.", name=name, n=len(points)),
-            say("At most {max_points:,}.", max_points=MAX_POINTS),
+            tr_lazy("'{name}' has an outline of {n:,} points.", name=name, n=len(points)),
+            tr_lazy("At most {max_points:,}.", max_points=MAX_POINTS),
         )
     corners = []
     for point in points:
@@ -210,7 +210,7 @@ def _polygon(points: Any, name: str) -> Region | None:
             x = y = None
         if x is None or y is None or not (abs(x) < _FARTHEST and abs(y) < _FARTHEST):
             raise BadInput(
-                say("'{name}' has the point '{point}'.", name=name, point=str(point)[:40]),
+                tr_lazy("'{name}' has the point '{point}'.", name=name, point=str(point)[:40]),
                 "A point is (x, y) in pixels.",
             )
         corners.append((x, y))

@@ -17,7 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
-from semblance.core.language import say, say_n
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
 from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
@@ -75,13 +75,13 @@ class MIAS(Collection):
         if not images or not told:
             return None
         women = len({_woman(entry.path) for entry in images})
-        what = say_n("{n} mammogram", "{n} mammograms", len(images))
+        what = tr_lazy_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
-            say(
+            tr_lazy(
                 "{what} of {women} with '{told}'.",
                 what=what,
-                women=say_n("{n} woman", "{n} women", women),
+                women=tr_lazy_n("{n} woman", "{n} women", women),
                 told=told[0].path,
             ),
         )
@@ -116,7 +116,7 @@ class MIAS(Collection):
         for name, lines in missing.items():
             for line in lines:
                 yield Rejected(
-                    line.where, say("It names '{name}', which is not there.", name=name), failed=True
+                    line.where, tr_lazy("It names '{name}', which is not there.", name=name), failed=True
                 )
 
 
@@ -127,7 +127,7 @@ def circle_region(x: float, y: float, radius: float) -> Region:
         BadInput: the circle does not touch the image, or has no size.
     """
     if not (radius > 0 and all(map(math.isfinite, (x, y, radius))) and radius < 4 * SIDE):
-        raise BadInput(say("A circle of radius {radius:g} is none.", radius=radius))
+        raise BadInput(tr_lazy("A circle of radius {radius:g} is none.", radius=radius))
     across, down = x + 0.5, SIDE - 1 - y + 0.5
     left, top = math.floor(across - radius), math.floor(down - radius)
     right, bottom = math.ceil(across + radius), math.ceil(down + radius)
@@ -150,14 +150,14 @@ def _woman(path: str) -> str | None:
 def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], list[Rejected]]:
     """(image name, line) of every line about an image, and what is to be reported."""
     if entry.size > _LONGEST_INFO:
-        reason = say("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
+        reason = tr_lazy("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
         return [], [Rejected(entry.path, reason, failed=True)]
     try:
         text = source.read(entry.path).decode("utf-8", "replace")
     except BadInput as error:
         return [], [Rejected(entry.path, str(error), failed=True)]
     out: list[tuple[str, Told]] = []
-    rejected = [Rejected(entry.path, say("Read as the list of findings."), failed=False)]
+    rejected = [Rejected(entry.path, tr_lazy("Read as the list of findings."), failed=False)]
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.strip()
         if not _IMAGE.match(written):
@@ -166,7 +166,7 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], li
         found = _LINE.fullmatch(written)
         circle = _circle(found["place"] or "") if found else None
         if found is None or (circle is None and (found["place"] or "").strip("* ") and not _is_note(found)):
-            reason = say(
+            reason = tr_lazy(
                 "'{written}' does not read: image, tissue, abnormality, severity, x, y, radius.",
                 written=written[:60],
             )

@@ -8,11 +8,11 @@ from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import size_text
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 
 _LONGEST = 64 << 20
 _DEEPEST = 100
-_COPY = say("Copy it again from where it came, or leave it out.")
+_COPY = tr_lazy("Copy it again from where it came, or leave it out.")
 
 
 def read_property_list(data: bytes, name: str) -> Any:
@@ -25,7 +25,7 @@ def read_property_list(data: bytes, name: str) -> Any:
     """
     if len(data) > _LONGEST:
         raise BadInput(
-            say(
+            tr_lazy(
                 "'{name}' is {n} long; the limit is {longest}.",
                 name=name,
                 n=size_text(len(data)),
@@ -37,7 +37,7 @@ def read_property_list(data: bytes, name: str) -> Any:
     try:
         return plistlib.loads(data, fmt=plistlib.FMT_XML)
     except Exception:  # noqa: BLE001 - plistlib lets whatever a damaged value raises through
-        raise BadInput(say("'{name}' is no property list that can be read.", name=name), _COPY) from None
+        raise BadInput(tr_lazy("'{name}' is no property list that can be read.", name=name), _COPY) from None
 
 
 def _check(data: bytes, name: str) -> None:
@@ -45,22 +45,22 @@ def _check(data: bytes, name: str) -> None:
 
     def refuse(what: str) -> None:
         raise BadInput(
-            say("'{name}' was not read: {what}.", name=name, what=what),
+            tr_lazy("'{name}' was not read: {what}.", name=name, what=what),
             "No outlines need that; ask who made the file.",
         )
 
     def doctype(_type: str, _system: str | None, _public: str | None, has_subset: int) -> None:
         if has_subset:
-            refuse(say("it declares a document type of its own"))
+            refuse(tr_lazy("it declares a document type of its own"))
 
     def entity(*_declared: Any) -> None:
-        refuse(say("it declares entities"))
+        refuse(tr_lazy("it declares entities"))
 
     def start(_tag: str, _attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > _DEEPEST:
-            refuse(say("it is nested more than {deepest} deep", deepest=_DEEPEST))
+            refuse(tr_lazy("it is nested more than {deepest} deep", deepest=_DEEPEST))
 
     def end(_tag: str) -> None:
         nonlocal depth
@@ -74,6 +74,6 @@ def _check(data: bytes, name: str) -> None:
     try:
         parser.Parse(data, True)
     except (LookupError, ValueError):
-        raise BadInput(say("'{name}' is written in an unknown encoding.", name=name), _COPY) from None
+        raise BadInput(tr_lazy("'{name}' is written in an unknown encoding.", name=name), _COPY) from None
     except xml.parsers.expat.ExpatError as error:
-        raise BadInput(say("'{name}' is damaged XML: {error}.", name=name, error=error), _COPY) from None
+        raise BadInput(tr_lazy("'{name}' is damaged XML: {error}.", name=name, error=error), _COPY) from None

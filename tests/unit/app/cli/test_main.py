@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from semblance.app.cli import console, lists
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import write_table
 

@@ -12,8 +12,8 @@ from semblance.app.dialogs.experiments import ExperimentsDialog
 from semblance.app.messages import Messages
 from semblance.app.settings import Settings
 from semblance.app.state import State
-from semblance.core.workflows.experiments import experimenting
 from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.research import experiments
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import table_library, write_table
@@ -26,7 +26,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
         assert scheduler == ""
         yield InlineRunner()
 
-    monkeypatch.setattr(experimenting, "place_to_run", here)
+    monkeypatch.setattr(experiments, "place_to_run", here)
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()

@@ -10,7 +10,7 @@ from semblance.app.dialogs.extract import ExtractDialog
 from semblance.app.widgets.file_field import FileField
 from semblance.core.features.registry import extractors
 from semblance.core.library.columns import ImageState, case_columns
-from semblance.core.workflows.features.fitting import ExtractorFit
+from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.library.opening import FeatureSetFacts
 from tests.helpers.scored import CASES, FITS, snapshot
 
@@ -43,10 +43,10 @@ def said(dialog) -> str:
 
 def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(open_dialog):
     fits = (
-        ExtractorFit("mass"),
-        ExtractorFit("gabor"),
-        ExtractorFit("polyp", "no case is a volume"),
-        ExtractorFit("raw", "no case comes from a table"),
+        ExtractorSuitability("mass"),
+        ExtractorSuitability("gabor"),
+        ExtractorSuitability("polyp", "no case is a volume"),
+        ExtractorSuitability("raw", "no case comes from a table"),
     )
     dialog = open_dialog(library([ImageState.OK], fits=fits))
     titles = {extractor.name: extractor.title for extractor in extractors()}
@@ -57,14 +57,14 @@ def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(o
 
 
 def test_where_all_fit_nothing_is_said_of_others(open_dialog):
-    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorFit("gabor"),)))
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("gabor"),)))
     assert offered(dialog) == ["Gabor texture"]
     assert "Not offered" not in said(dialog)
 
 
 @pytest.mark.parametrize("n", [0, 2])
 def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
-    fits = tuple(ExtractorFit(e.name, "no case") for e in extractors())
+    fits = tuple(ExtractorSuitability(e.name, "no case") for e in extractors())
     dialog = open_dialog(library([ImageState.OK] * n, fits=fits))
     assert offered(dialog) == []
     assert not dialog.go.isEnabled()
@@ -72,7 +72,7 @@ def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
 
 
 def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkeypatch):
-    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorFit("onnx"),)))
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("onnx"),)))
     assert not dialog.go.isEnabled()
     asked = []
     names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}

@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 
 from semblance.app.dialogs.header import HeaderDialog
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.imaging.dicom.listing import HeaderLine
-from semblance.core.workflows.imaging import headers
-from semblance.core.workflows.imaging.headers import HeaderTable
+from semblance.core.imaging.dicom.header_lines import HeaderLine
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.workflows.imaging import read_header
+from semblance.core.workflows.imaging.read_header import HeaderTable
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),
@@ -28,7 +28,7 @@ NAME, VALUE = 1, 3
 
 @pytest.fixture
 def dialog(qtbot, jobs, context, monkeypatch):
-    monkeypatch.setattr(headers, "read_header", lambda *_: HeaderTable("one.dcm", LINES, 7, dicom=True))
+    monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.dcm", LINES, 7, dicom=True))
     dialog = HeaderDialog(context)
     qtbot.addWidget(dialog)
     dialog.show()
@@ -99,7 +99,7 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
     def damaged(*_):
         raise BadInput("'x.dcm' is damaged.", "Copy it again.")
 
-    monkeypatch.setattr(headers, "read_header", damaged)
+    monkeypatch.setattr(read_header, "read_header", damaged)
     dialog.read(None, ImageAddress(Path("x.dcm")), None)
     jobs.let_run()
     assert dialog.pages.currentWidget() is dialog.notice
@@ -116,7 +116,7 @@ def test_closing_gives_the_reading_up(dialog, jobs):
 
 def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
     lines = [HeaderLine(0, "", "Format", "", "PNG")]
-    monkeypatch.setattr(headers, "read_header", lambda *_: HeaderTable("one.png", lines))
+    monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.png", lines))
     dialog.read(None, ImageAddress(Path("one.png")), None)
     jobs.let_run()
     assert not dialog.who.isVisible()

@@ -44,7 +44,7 @@ def test_every_page_opens_at_its_beginning(dialog, page):
 @pytest.mark.parametrize("page", ["no such page", "", "../../pyproject", "\0"])
 def test_where_there_is_no_page_the_words_are_shown(dialog, page):
     dialog.show_page(page)
-    assert dialog.page.toPlainText().startswith(title("words"))
+    assert dialog.page.toPlainText().startswith(title("glossary"))
 
 
 def test_every_link_leads_to_a_page():
@@ -55,7 +55,7 @@ def test_every_link_leads_to_a_page():
 
 
 def test_a_link_is_followed_from_where_its_page_lies(dialog):
-    dialog.show_page("words")
+    dialog.show_page("glossary")
     dialog.page.anchorClicked.emit(QUrl("learners/bdm.md"))
     assert dialog.shown == "learners/bdm"
     dialog.page.anchorClicked.emit(QUrl("../query.md"))
@@ -63,16 +63,16 @@ def test_a_link_is_followed_from_where_its_page_lies(dialog):
 
 
 def test_one_goes_back_the_way_one_came(dialog, qtbot):
-    for page in ("words", "query", "learners/bdm"):
+    for page in ("glossary", "query", "learners/bdm"):
         dialog.show_page(page)
     dialog.go_back()
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
     qtbot.keyClick(dialog.page, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
-    assert dialog.shown == "words"
+    assert dialog.shown == "glossary"
     assert not dialog.back.isEnabled()
     dialog.go_back()
-    assert dialog.shown == "words"
+    assert dialog.shown == "glossary"
     qtbot.keyClick(dialog.page, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
     dialog.go_forward()
     assert dialog.shown == "learners/bdm"
@@ -84,7 +84,7 @@ def test_one_goes_back_the_way_one_came(dialog, qtbot):
 
 def test_the_page_opens_where_the_words_looked_for_are(dialog, qtbot):
     dialog.search.setText("diverse")
-    dialog.show_page("ranking")
+    dialog.show_page("similar_cases")
     assert dialog.page.textCursor().position() > 0
     marked = {mark.cursor.selectedText().casefold() for mark in dialog.page.extraSelections()}
     assert marked == {"diverse"}
@@ -99,11 +99,11 @@ def test_no_image_is_wider_than_the_page(dialog):
 
 def test_pages_with_a_heading_of_the_words_come_before_those_that_mention_them():
     pages = [found.page for found in help_pages.find("calibration")]
-    assert pages.index("trust") < pages.index("experiments")
+    assert pages.index("reliability") < pages.index("experiments")
 
 
 def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
-    dialog.show_page("words")
+    dialog.show_page("glossary")
     qtbot.keyClicks(dialog.search, "metricboost")
     qtbot.waitUntil(lambda: dialog.list.item(0).text() == "MetricBoost")
     qtbot.keyClick(dialog.search, Qt.Key.Key_Down)
@@ -116,7 +116,7 @@ def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
 
 
 def test_enter_leads_from_the_search_to_the_pages_and_into_one(dialog, qtbot):
-    dialog.show_page("ranking")
+    dialog.show_page("similar_cases")
     dialog.activateWindow()
     dialog.search.setFocus()
     qtbot.keyClicks(dialog.search, "calibration")
@@ -131,7 +131,7 @@ def test_enter_leads_from_the_search_to_the_pages_and_into_one(dialog, qtbot):
 
 
 def test_a_page_is_chosen_in_the_contents(dialog, qtbot):
-    dialog.show_page("words")
+    dialog.show_page("glossary")
     row = next(r for r in range(dialog.list.count()) if dialog.list.item(r).text() == f"  {title('query')}")
     dialog.list.setCurrentRow(row)
     qtbot.waitUntil(lambda: dialog.shown == "query")
@@ -148,7 +148,7 @@ def test_pages_passed_on_the_way_to_another_are_not_made(dialog, qtbot, monkeypa
 
 
 def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):
-    dialog.show_page("words")
+    dialog.show_page("glossary")
     narrow = dialog.width()
     dialog.show_page("benchmarks")
     assert dialog.width() > narrow
@@ -156,7 +156,7 @@ def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):
 
 
 def test_an_open_page_follows_the_theme(qapp, dialog):
-    dialog.show_page("words")
+    dialog.show_page("glossary")
     set_theme(qapp, "light", 1.5)
     back = dialog.page.grab().toImage().pixelColor(300, 3)
     assert back.name().upper() == LIGHT.panel
@@ -190,7 +190,7 @@ def test_words_marked_by_hand_on_a_page_are_forgotten_with_it(dialog, qtbot):
     page.ensureCursorVisible()
     qtbot.mouseDClick(page.viewport(), Qt.MouseButton.LeftButton, pos=page.cursorRect().center())
     assert page.textCursor().selectedText()
-    dialog.show_page("start")
+    dialog.show_page("getting_started")
     qtbot.mouseClick(
         page.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, pos=QPoint(60, 40)
     )
@@ -198,7 +198,7 @@ def test_words_marked_by_hand_on_a_page_are_forgotten_with_it(dialog, qtbot):
 
 
 def test_pages_that_were_left_are_let_go(dialog, qapp):
-    for name in ("tutorial", "start", "words", "tutorial"):
+    for name in ("tutorial", "getting_started", "glossary", "tutorial"):
         dialog.show_page(name)
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert dialog.page.findChildren(QTextDocument) == [dialog.page.document()]
@@ -207,7 +207,7 @@ def test_pages_that_were_left_are_let_go(dialog, qapp):
 def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_seen(dialog, qtbot, monkeypatch):
     from semblance.app.theme import news
 
-    dialog.show_page("why")
+    dialog.show_page("explanation")
     made: list[str] = []
     monkeypatch.setattr(help_pages, "text_of", lambda page: made.append(page) or "# Why")
     news.changed.emit()
@@ -218,5 +218,5 @@ def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_see
     news.changed.emit()
     qtbot.wait(20)
     assert not made
-    dialog.show_page("why")
+    dialog.show_page("explanation")
     assert made

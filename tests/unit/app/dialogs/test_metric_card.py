@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 from semblance.app.dialogs.metric_card import MetricCardDialog, shown_document
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 
 

@@ -47,10 +47,10 @@ def test_parameters_stand_on_the_page_with_their_defaults():
                 assert f"(`{parameter.name}`) | {parameter.default}" in text
 
 
-@pytest.mark.parametrize("page", ["no such page", "", "../../pyproject", "\0", "learners/../words"])
+@pytest.mark.parametrize("page", ["no such page", "", "../../pyproject", "\0", "learners/../glossary"])
 def test_where_there_is_no_page_the_words_are_shown(page):
     assert not help_pages.has(page)
-    assert help_pages.text_of(page) == help_pages.text_of("words")
+    assert help_pages.text_of(page) == help_pages.text_of("glossary")
 
 
 def test_titles_are_found_before_texts():

@@ -8,9 +8,9 @@ from PIL import Image
 
 from semblance.app.operations.outlining import outline_mass
 from semblance.app.viewer.image_view import ImageView
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
-from semblance.core.workflows.imaging.looking import view_file
+from semblance.core.workflows.imaging.view_images import view_file
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from semblance.app.panels.large import LargePanel
 from semblance.app.panels.query.source import QuerySource
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking, planes
-from semblance.core.workflows.imaging.looking import view_file
+from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.core.workflows.imaging.view_images import view_file
 from semblance.core.workflows.library.opening import publish
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -124,7 +124,7 @@ def test_a_image_that_is_gone_says_why(show, jobs, monkeypatch):
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
-    monkeypatch.setattr(looking, "view_case", gone)
+    monkeypatch.setattr(view_images, "view_case", gone)
     panel = show(1)
     assert panel.view.image is None
     assert panel.notice.isVisible()
@@ -179,7 +179,7 @@ def volume(panel, jobs, tmp_path, monkeypatch):
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.arange(9 * 20 * 30, dtype=np.uint16).reshape(9, 20, 30))
     address = ImageAddress(path, "ct")
-    monkeypatch.setattr(looking, "view_file", lambda *_given, **_more: view_file(address))
+    monkeypatch.setattr(view_images, "view_file", lambda *_given, **_more: view_file(address))
     shown = panel.pane.show_viewed
     monkeypatch.setattr(
         panel.pane, "show_viewed", lambda viewed, _path, _what, region: shown(viewed, None, address, region)
@@ -203,7 +203,7 @@ def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, job
     assert volume.planes.views[1].image is not None
     volume.leave()
     jobs.let_run()
-    assert planes._kept._volume is None
+    assert view_planes._kept._volume is None
     assert not volume.strip.isVisible()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.app.plots.click_curve import ClickCurve
-from semblance.core.workflows.searches.refining_desk import HeldOutScore
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
 from tests.helpers.showing import on_screen
 
 

@@ -14,7 +14,7 @@ from semblance.app.state import State
 from semblance.app.theme import DARK, LIGHT, set_theme
 from semblance.core.reports.curves import ACCURACY
 from semblance.core.reports.sheet import PALETTES
-from semblance.core.workflows.evaluation.scoreboard import accuracy_curves, scored_metrics
+from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
 from tests.helpers.scored import metric, snapshot
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))

@@ -13,7 +13,7 @@ from semblance.app.viewer import tools, words
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from tests.helpers.showing import on_screen
 
@@ -29,7 +29,7 @@ NONE, ALT, CTRL = (
 def view(qtbot, request):
     widget = on_screen(qtbot, ImageView(), 400, 400)
     pixels = np.arange(200 * 160, dtype=np.int32).reshape(160, 200) % 1000 - 500
-    meaning = Values(unit="HU")
+    meaning = ValueScale(unit="HU")
     image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
     widget.show_image(display_image(image))
     widget.hold(request.param)

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from semblance.app.viewer.tools import RECTANGLE
 from semblance.app.viewer.window_level import window_text
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
 from tests.helpers.image_views import LEFT, MIDDLE, SHIFT, at, drag, grey, turn
 
@@ -106,7 +106,7 @@ def test_presets_are_for_hounsfield_units_only(view):
     QTest.keyClick(view, Qt.Key.Key_7)
     assert view.window_level == first
     pixels = np.linspace(-1024, 3071, 128 * 128, dtype=np.float32).reshape(128, 128)
-    view.show_image(display_image(Image(pixels, 1.0, values=Values(unit="HU"))))
+    view.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     QTest.keyClick(view, Qt.Key.Key_7)
     assert window_text(view.image, view.window_level) == "W 1500  L -600"
     QTest.keyClick(view, Qt.Key.Key_6)

@@ -7,7 +7,7 @@ from semblance.app.viewer.linking import linked_slice, linked_view, linked_windo
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 
 
 def test_the_same_share_is_seen_of_a_image_of_another_size():
@@ -26,7 +26,7 @@ def test_a_fitted_image_stays_fitted_and_turns_along():
 
 
 def image(low, high, unit="", slope=1.0, dtype=np.int16):
-    values = Values(slope=slope, unit=unit)
+    values = ValueScale(slope=slope, unit=unit)
     return display_image(Image(np.array([[low, high]], dtype=dtype), 1.0, values=values))
 
 

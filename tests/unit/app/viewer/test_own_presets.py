@@ -16,7 +16,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.own_presets import MOST, forget_preset, keep_preset, own_presets
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from tests.helpers.showing import on_screen
 
 
@@ -29,7 +29,7 @@ def settings(private_home):
 def view(qtbot):
     widget = on_screen(qtbot, ImageView(), 200, 200)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
-    widget.show_image(display_image(Image(pixels, 1.0, values=Values(unit="HU"))))
+    widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     return widget
 
 
@@ -37,15 +37,15 @@ def greys(view):
     return tuple(view.image.value(end) for end in (view.window_level.low, view.window_level.high))
 
 
-def set_greys(view, low, high):
+def set_window_level(view, low, high):
     offset = -view.image.intercept
     view.set_window(Window(low + offset, high + offset))
 
 
 def test_greys_are_kept_by_name_and_come_back_by_key(view, settings):
-    set_greys(view, -200, 300)
+    set_window_level(view, -200, 300)
     keep_preset(view, settings, " Liver ")
-    set_greys(view, 0, 10)
+    set_window_level(view, 0, 10)
     QTest.keyClick(view, "8")
     assert greys(view) == (-200, 300)
     assert [(p.name, p.width, p.level) for p in own_presets(Settings())] == [("Liver", 500, 50)]
@@ -53,7 +53,7 @@ def test_greys_are_kept_by_name_and_come_back_by_key(view, settings):
 
 def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
     for low in (-100, -50):
-        set_greys(view, low, 100)
+        set_window_level(view, low, 100)
         keep_preset(view, settings, "Mine")
     assert [p.width for p in own_presets(settings)] == [150]
     forget_preset(view, settings, "Mine")

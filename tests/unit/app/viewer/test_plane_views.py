@@ -15,9 +15,9 @@ from semblance.app.viewer.view_painting import seen_edges
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import memory
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.workflows.imaging import planes
-from semblance.core.workflows.imaging.looking import StackFacts, view_file
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging.view_images import StackFacts, view_file
 
 LEFT = Qt.MouseButton.LeftButton
 SHAPE = (12, 40, 50)
@@ -34,7 +34,7 @@ def volume(tmp_path):
 
 @pytest.fixture
 def both(qtbot, jobs, volume):
-    """The pane and its planes, on."""
+    """The pane and its view_planes, on."""
     frame = QWidget()
     qtbot.addWidget(frame)
     pane = ImagePane(jobs, frame)
@@ -169,7 +169,7 @@ def test_off_gives_the_room_and_the_cross_back(both, jobs):
     assert views.voxel == (6, 20, 25)
     views.end()
     jobs.let_run()
-    assert planes._kept._volume is None
+    assert view_planes._kept._volume is None
 
 
 def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):

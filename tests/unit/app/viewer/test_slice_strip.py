@@ -13,8 +13,8 @@ from semblance.app.viewer.slice_bar import RATES, SliceBar
 from semblance.app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
 from semblance.app.viewer.slices import Slices
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.address import ImageAddress
-from semblance.core.workflows.imaging.looking import StackFacts, view_file
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.workflows.imaging.view_images import StackFacts, view_file
 
 LEFT = Qt.MouseButton.LeftButton
 pytestmark = pytest.mark.usefixtures("forget_volumes")

@@ -9,9 +9,9 @@ from PySide6.QtTest import QTest
 
 from semblance.app.jobs import Jobs
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.workflows.imaging.looking import stacks, view_file
+from semblance.core.workflows.imaging.view_images import stacks, view_file
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.showing import on_screen
 

@@ -12,7 +12,7 @@ from semblance.app.viewer.window_level import (
     window_text,
 )
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def grey():
 def scan():
     """Hounsfield units as 16-bit numbers with 1024 added."""
     pixels = np.linspace(-1024, 3071, 64 * 64, dtype=np.float32).reshape(64, 64)
-    return display_image(Image(pixels, 1.0, values=Values(unit="HU")))
+    return display_image(Image(pixels, 1.0, values=ValueScale(unit="HU")))
 
 
 def test_a_table_is_black_then_a_line_then_white():

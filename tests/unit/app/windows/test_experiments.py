@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.dialogs.experiments import ExperimentsDialog
-from semblance.core.workflows.experiments import experimenting
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.research import experiments
 from tests.helpers.images import striped_folder
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.windows import open_window, wait_for
@@ -22,7 +22,7 @@ def window(tmp_path, monkeypatch, without_processes):
     def here(workers, scheduler):
         yield InlineRunner()
 
-    monkeypatch.setattr(experimenting, "place_to_run", here)
+    monkeypatch.setattr(experiments, "place_to_run", here)
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})

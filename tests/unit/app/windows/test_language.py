@@ -7,8 +7,8 @@ import pytest
 from semblance.app.settings import Settings
 from semblance.app.windows.main import MainWindow
 from semblance.core import language
-from semblance.core.language import ENGLISH, LANGUAGES, table
-from tests.helpers.speaking import speaking
+from semblance.core.language import ENGLISH, LANGUAGES, tr_name
+from tests.helpers.using_language import using_language
 
 
 @pytest.fixture
@@ -36,12 +36,12 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
     before = window.top.menu["File"].title()
     window.actions_["language"].trigger()
     assert window.context.settings.language == "de"
-    assert language.chosen() == ENGLISH
+    assert language.current_language() == ENGLISH
     assert window.top.menu["File"].title() == before == "&File"
 
 
 def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
-        with speaking(code):
-            told = table().get("Deutsch or English", "Deutsch or English")
+        with using_language(code):
+            told = tr_name("Deutsch or English")
         assert all(name in told for name in LANGUAGES.values()), own

@@ -16,7 +16,7 @@ from semblance.app.windows import commands
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.slider_steps import PLACES, step_name
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT

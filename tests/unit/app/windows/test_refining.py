@@ -17,10 +17,10 @@ from semblance.app.settings import Settings
 from semblance.app.widgets.cards.card_pieces import thumbs_of
 from semblance.app.windows import parts
 from semblance.core.library.library import Library
-from semblance.core.metrics.masking import explained_groups
+from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
@@ -131,7 +131,7 @@ def test_by_mouse_alone(qtbot, library):
         settle(window)
         assert in_force(window) == [Kind.ALIKE]
         answer_dialog(lambda dialog: qtbot.mouseClick(dialog.go, LEFT))
-        group = explained_groups(desk_for(library, "plain").metric)[0]
+        group = explained_groups(open_metric(library, "plain").metric)[0]
         window.state.change_search(without=(group,))
         searching.rank(window.context)
         settle(window)

@@ -12,12 +12,12 @@ from semblance.app.operations import searching
 from semblance.app.screenshot import settle
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import keeping
-from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -33,7 +33,7 @@ def library(tmp_path):
     import_source(striped_folder(tmp_path / "images", n=24), made)
     extract_features(made, "colour_edge_texture")
     train_metric(made, TrainRequest("euclidean", "plain"))
-    close_desks()
+    close_loaded_metrics()
     return made
 
 
@@ -110,7 +110,7 @@ def test_the_next_start_shows_what_was_seen(library):
         ask(window, 2)
         window.query.view.zoom_by(4)
         seen, query = window.query.view.viewport, window.state.query
-    close_desks()
+    close_loaded_metrics()
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
         assert window.state.query == query
@@ -124,7 +124,7 @@ def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, mo
         window.state.set_metric("other")
         ask(window, 2)
         save_as(window, monkeypatch, "mine")
-    close_desks()
+    close_loaded_metrics()
     with closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
         connection.execute("DELETE FROM metrics WHERE name = 'other'")
     with open_window(library) as window:
@@ -133,7 +133,7 @@ def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, mo
         (told,) = [m for m in window.context.messages.history if m.level == "warning"]
         assert "'other' is gone" in told.hint
         settle(window)
-    assert keeping.saved_searches(library)[0].metric == "other"
+    assert saved_searches.saved_searches(library)[0].metric == "other"
 
 
 def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
@@ -146,8 +146,8 @@ def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
         wait_for(window, lambda: window.state.search_name == "twig")
         assert window.state.ledger != ledger
         window.state.change_search(strength=0.2)
-        wait_for(window, lambda: keeping.reopen(library, "twig").search.strength == 0.2)
-        assert keeping.reopen(library, "stem").search.strength == 1.0
+        wait_for(window, lambda: saved_searches.reopen(library, "twig").search.strength == 0.2)
+        assert saved_searches.reopen(library, "stem").search.strength == 1.0
 
 
 def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypatch):
@@ -208,7 +208,7 @@ def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, libra
         dialog.delete()
         dialog.close()
         wait_for(window, lambda: not isValid(dialog) and not window.jobs.active)
-        assert keeping.saved_searches(library) == []
+        assert saved_searches.saved_searches(library) == []
 
 
 def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
@@ -228,7 +228,7 @@ def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatc
         memory = window.state.memory()
         seen = memory["seen"]["ranked"]
         seen[0], seen[3] = seen[3], seen[0]
-        keeping.save(library, "old", memory)
+        saved_searches.save(library, "old", memory)
         now = [case.case_id for case in window.state.ranking.ranked]
         window.actions_["searches"].trigger()
         dialog = window.commands.searches.dialog
@@ -249,6 +249,6 @@ def test_two_windows_keep_their_own_searches(library, monkeypatch):
         ask(two, 5)
         for window, name in ((one, "one"), (two, "two")):
             save_as(window, monkeypatch, name)
-        queries = {name: keeping.reopen(library, name).search.query for name in ("one", "two")}
+        queries = {name: saved_searches.reopen(library, name).search.query for name in ("one", "two")}
         assert queries == {"one": one.state.query, "two": two.state.query}
-        assert desk_for(library, "plain").ledger(one.state.ledger).entries == []
+        assert open_metric(library, "plain").ledger(one.state.ledger).entries == []

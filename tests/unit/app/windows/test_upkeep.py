@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 from semblance.app import screenshot
 from semblance.app.windows import upkeep
 from semblance.core.library.export_log import exports_of
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for

@@ -62,7 +62,7 @@ def test_thirty_eight_numbers_nine_of_the_breast():
 
 
 def test_the_help_page_holds_the_table():
-    page = (resources.path("help") / "mass.md").read_text(encoding="utf-8")
+    page = (resources.path("help") / "mass_features.md").read_text(encoding="utf-8")
     assert markdown_table() in page
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.imaging.display import BINS, SMALLEST, display_image
-from semblance.core.imaging.image import Image, Values, ValueWindow
+from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 
 
 def noise(shape, dtype=np.uint8, most=255, seed=0):
@@ -129,7 +129,7 @@ def test_what_is_handed_over_can_be_pickled():
 
 def test_signed_pixels_keep_their_values_and_the_file_its_window():
     pixels = np.array([[-2000, -1000, 0, 3000]], dtype=np.int16)
-    meaning = Values(
+    meaning = ValueScale(
         slope=2.0, intercept=10.0, unit="HU", padding=(-2000, -2000), windows=(ValueWindow(-90, 110),)
     )
     shown = display_image(Image(pixels, 1.0, values=meaning))

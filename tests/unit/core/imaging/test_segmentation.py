@@ -9,8 +9,8 @@ import pytest
 from scipy import ndimage
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.closed_contour import cheapest_closed
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.radial import cheapest_closed
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_at, segment_in
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 
-from semblance.core.imaging.image import Image, Values, ValueWindow
+from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.thumbnail import inspect, inspect_image, thumbnail
 from tests.helpers.bad_images import encoded, pattern
@@ -112,7 +112,7 @@ def _shown(image: Image) -> np.ndarray:
 
 def test_the_window_of_a_file_is_the_thumbnails():
     ramp = np.tile(np.arange(0, 4096, 32, dtype=np.int16), (32, 1))
-    values = Values(1.0, -1024.0, "HU", windows=(ValueWindow(-24.0, 976.0),))
+    values = ValueScale(1.0, -1024.0, "HU", windows=(ValueWindow(-24.0, 976.0),))
     shown = _shown(Image(ramp, 2048.0, values=values))
     stored = np.arange(0, 4096, 32)
     np.testing.assert_allclose(shown[16], np.clip((stored - 1000) / 1000, 0, 1) * 255, atol=6)
@@ -120,14 +120,14 @@ def test_the_window_of_a_file_is_the_thumbnails():
 
 def test_what_is_dark_where_numbers_are_high_is_shown_so():
     ramp = np.tile(np.arange(256, dtype=np.uint8), (16, 1))
-    plain, inverse = (_shown(Image(ramp, 255.0, values=Values(inverse=i))) for i in (False, True))
+    plain, inverse = (_shown(Image(ramp, 255.0, values=ValueScale(inverse=i))) for i in (False, True))
     np.testing.assert_allclose(inverse, 255 - plain, atol=4)
 
 
 def test_padding_does_not_take_part_in_the_window():
     pixels = np.full((32, 32), -2000, np.int16)
     pixels[8:24, 8:24] = np.arange(256).reshape(16, 16)
-    shown = _shown(Image(pixels, 255.0, values=Values(padding=(-2000, -2000))))
+    shown = _shown(Image(pixels, 255.0, values=ValueScale(padding=(-2000, -2000))))
     assert shown[22, 22] > 220
     assert shown[1, 1] < 16
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.image import Image, Values, ValueWindow
+from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
 
-HU = Values(slope=2.0, intercept=-1024.0, unit="HU", windows=(ValueWindow(-160, 240, "abdomen"),))
+HU = ValueScale(slope=2.0, intercept=-1024.0, unit="HU", windows=(ValueWindow(-160, 240, "abdomen"),))
 
 
 def stack():
@@ -52,5 +52,5 @@ def test_grey_runs_from_black_to_white_and_padding_is_black():
     pixels = np.array([[-2000, -100, 0, 100, 300]], dtype=np.int16)
     plain = Image(pixels, 100, black=-100)
     assert plain.grey().tolist() == [[0.0, 0.0, 0.5, 1.0, 1.0]]
-    padded = Image(pixels, 100, black=-100, values=Values(padding=(-2000, -2000), inverse=True))
+    padded = Image(pixels, 100, black=-100, values=ValueScale(padding=(-2000, -2000), inverse=True))
     assert padded.grey().tolist() == [[0.0, 1.0, 0.5, 0.0, 0.0]]

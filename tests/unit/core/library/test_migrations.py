@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.library import schema
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.library import Library

@@ -11,18 +11,18 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.boosting.constrained_mixture import fit_mixture, share_out
-from semblance.core.metrics.comparators.distboost import Boosting
-from semblance.core.metrics.comparators.itml import project, start_of
-from semblance.core.metrics.comparators.lmnn import objective as lmnn_objective
-from semblance.core.metrics.comparators.lmnn import target_neighbours
-from semblance.core.metrics.comparators.mmc import negative_spread
-from semblance.core.metrics.comparators.ncmc import k_means, negative_log_likelihood
-from semblance.core.metrics.comparators.rca import about_chunklets, chunklets_of
 from semblance.core.metrics.distances.mixtures import log_joint
-from semblance.core.metrics.inputs.labelled import Labelled
-from semblance.core.metrics.inputs.pair_source import training_pairs
-from semblance.core.metrics.maths.covariance import ledoit_wolf
+from semblance.core.metrics.estimators.distboost import Boosting
+from semblance.core.metrics.estimators.itml import project, start_of
+from semblance.core.metrics.estimators.lmnn import objective as lmnn_objective
+from semblance.core.metrics.estimators.lmnn import target_neighbours
+from semblance.core.metrics.estimators.mmc import negative_spread
+from semblance.core.metrics.estimators.ncmc import k_means, negative_log_likelihood
+from semblance.core.metrics.estimators.rca import about_chunklets, chunklets_of
+from semblance.core.metrics.numerics.covariance import ledoit_wolf
 from semblance.core.metrics.steps import parse_steps
+from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.training_data.pairs import training_pairs
 from tests.helpers import naive_bdm
 
 

@@ -7,14 +7,14 @@ import json
 
 from pypdf import PdfReader
 
-from semblance.core.language import say, shown
+from semblance.core.language import tr_lazy, translate
 from semblance.core.reports.csv import report_csv
 from semblance.core.reports.html import report_html
 from semblance.core.reports.json import report_json
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import Redactor
 from tests.helpers.reports import report
-from tests.helpers.speaking import speaking
+from tests.helpers.using_language import using_language
 
 TOLD = (
     "Rangliste",
@@ -46,14 +46,16 @@ def test_the_page_is_german(german):
 def test_what_scripts_read_stays_english(german):
     document = report(rows=3)
     told = report_json(document), report_csv(document)
-    with speaking("en"):
+    with using_language("en"):
         assert told == (report_json(document), report_csv(document))
     assert "De-identified" in json.loads(told[0])["report"]["removed"][0]
 
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):
     redactor = Redactor(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png": "a"})
-    text = redactor.cleaned(say("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png"))
-    assert "MUSTER" not in str(text) + shown(text) + repr(getattr(text, "values", ""))
-    parted = redactor.cleaned(say("{a}-{b}", a="MUSTER", b="1234"))
-    assert shown(parted) == str(parted) == "[1]"
+    text = redactor.cleaned(
+        tr_lazy("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png")
+    )
+    assert "MUSTER" not in str(text) + translate(text) + repr(getattr(text, "values", ""))
+    parted = redactor.cleaned(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
+    assert translate(parted) == str(parted) == "[1]"

@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semblance.core.metrics.online.click_form import Beginning
-from semblance.core.metrics.online.click_learning import GRAM_TRIPLETS, Pairs
+from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning
+from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, Pairs
 from semblance.core.searches import leave_one_out
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.leave_one_out import LeaveOneOut
-from semblance.core.searches.teaching import learn, triplets_of
+from semblance.core.searches.relevance_feedback import feedback_triplets, learn
 from tests.unit.core.searches.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(160, 6)) / np.sqrt(6)
@@ -35,7 +35,7 @@ def thumbs(queries: int, each: int) -> list[Judgement]:
 @pytest.mark.parametrize(("queries", "each"), [(1, 40), (6, 14), (30, 5)])
 def test_one_step_comes_close_to_learning_anew(queries: int, each: int) -> None:
     said = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]
-    judged = triplets_of(said, coordinates)
+    judged = feedback_triplets(said, coordinates)
     assert judged is not None
     assert len(judged.triplets) > GRAM_TRIPLETS
     beginning = Beginning(np.linspace(0.0, 2.0, 6), 1.0)

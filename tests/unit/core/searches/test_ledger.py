@@ -25,7 +25,7 @@ def closer(query: str, case: str, other: str) -> Judgement:
     return Judgement(Kind.CLOSER, query, case, other)
 
 
-def said(ledger: Ledger) -> list[str]:
+def cases_in_force(ledger: Ledger) -> list[str]:
     return [entry.judgement.case for entry in ledger.in_force]
 
 
@@ -48,12 +48,12 @@ def test_clicks_are_undone_and_made_again_in_any_order() -> None:
     ledger = Ledger()
     ids = ledger.add([like("q", case) for case in "abcd"])
     assert ledger.undo([ids[1], ids[3], ids[1]]) == [ids[1], ids[3]]
-    assert said(ledger) == ["a", "c"]
+    assert cases_in_force(ledger) == ["a", "c"]
     assert ledger.undo([ids[1]]) == []
     assert ledger.redo_last() == [ids[3]]
     assert ledger.redo_last() == [ids[1]]
     assert ledger.redo_last() == []
-    assert said(ledger) == ["a", "b", "c", "d"]
+    assert cases_in_force(ledger) == ["a", "b", "c", "d"]
     assert ledger.undo_last() == [ids[3]]
     with pytest.raises(BadArguments, match="no judgement 99"):
         ledger.undo([99])
@@ -67,7 +67,7 @@ def test_the_same_click_a_hundred_times_counts_once() -> None:
     assert len(ledger.entries) == 2
     ledger.undo(ids[:1])
     ledger.add([like("q", "a")])
-    assert said(ledger) == ["a", "b"]
+    assert cases_in_force(ledger) == ["a", "b"]
 
 
 def test_regions_of_one_case_are_asked_separately() -> None:
@@ -120,11 +120,11 @@ def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
         assert Ledger(library.judgements("l")).redo_last() == order[-1:]
 
 
-def test_what_is_told_leaves_out_what_was_on_screen() -> None:
+def test_entries_without_shown_leave_out_the_cases_on_screen() -> None:
     ledger = Ledger()
     first, second = ledger.add([Judgement(Kind.ALIKE, "q", "a", shown=("a", "b")), like("q", "b")])
-    assert [entry.judgement.shown for entry in ledger.told] == [(), ()]
+    assert [entry.judgement.shown for entry in ledger.entries_without_shown] == [(), ()]
     assert ledger.entries[0].judgement.shown == ("a", "b")
     ledger.undo([first])
-    assert [entry.undone is None for entry in ledger.told] == [False, True]
-    assert [entry.id for entry in ledger.told] == [first, second]
+    assert [entry.undone is None for entry in ledger.entries_without_shown] == [False, True]
+    assert [entry.id for entry in ledger.entries_without_shown] == [first, second]

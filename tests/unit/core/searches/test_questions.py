@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.questions import (
     COMMON,

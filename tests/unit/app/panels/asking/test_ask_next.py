@@ -23,7 +23,7 @@ from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -298,10 +298,10 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
 
 def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
     from semblance.app.operations import refining
-    from semblance.core.workflows.searches.refining import thumb
+    from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
     asked = section.questions.question
-    refining.judge(context, [thumb(context.state.search, asked.first, alike=True)])
+    refining.judge(context, [likeness_judgement(context.state.search, asked.first, alike=True)])
     settle(qtbot, jobs)
     now = section.questions.question
     assert asked.first not in (now.first, now.second)

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, Qt
 from semblance.app.models.thumbnails import Thumbnails
 from semblance.app.panels.comparing.compare import ComparePanel
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -26,7 +26,7 @@ def panel(qtbot, jobs, context, trained):
     context.state.set_library(publish(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_asked(asked_for(search(trained, "plain", query, k=8)))
+    context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
     panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
@@ -93,7 +93,7 @@ def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypat
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
-    monkeypatch.setattr(looking, "view_case", gone)
+    monkeypatch.setattr(view_images, "view_case", gone)
     panel.step(1)
     jobs.let_run()
     assert panel.panes[0].view.image is not None

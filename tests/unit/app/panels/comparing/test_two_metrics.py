@@ -15,11 +15,11 @@ from semblance.app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsP
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
 from semblance.app.widgets.cards.rank_columns_painter import RankPainter
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging.looking import CardImage
+from semblance.core.workflows.imaging.view_images import CardImage
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.asking import ask
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -50,7 +50,7 @@ def panel(qtbot, jobs, context, trained):
 
 
 def _order(panel, metric):
-    return [line.case_id for line in search(panel.trained, metric, panel.state.query, k=100).ranked]
+    return [line.case_id for line in nearest_cases(panel.trained, metric, panel.state.query, k=100).ranked]
 
 
 def _ids(panel, side):
@@ -199,10 +199,10 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
     from semblance.core.searches.judgement import Judgement, Kind
-    from semblance.core.workflows.searches.desk import desk_for
+    from semblance.core.workflows.searches.loaded_metric import open_metric
 
     state = panel.state
-    ledger = desk_for(panel.trained, state.search.metric).ledger(state.ledger)
+    ledger = open_metric(panel.trained, state.search.metric).ledger(state.ledger)
     ranked = _order(panel, state.search.metric)
     ledger.add(
         [
@@ -210,7 +210,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
             Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
-    state.set_asked(ask(panel.trained, state.search, k=39))
+    state.set_asked(rank_cases(panel.trained, state.search, k=39))
     jobs.let_run()
     panel.set_metrics(state.search.metric, REFINED)
     jobs.let_run()
@@ -249,7 +249,7 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
 
 def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
     from semblance.app.panels.comparing.two_metrics_facts import _estimate
-    from semblance.core.workflows.searches.trusting import Vote
+    from semblance.core.workflows.searches.reliability import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

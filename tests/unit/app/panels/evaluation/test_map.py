@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 
 from semblance.app.panels.evaluation.map import MapPanel
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation import mapping
+from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.tables import PLAIN, table_library
 
@@ -24,7 +24,7 @@ def trained(tmp_path_factory):
         tmp_path_factory.mktemp("map panel"),
         metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
     )
-    close_desks()
+    close_loaded_metrics()
     return made
 
 
@@ -89,7 +89,7 @@ def test_the_query_and_its_nearest_are_marked(panel, jobs):
     jobs.let_run()
     query = Query(case=panel.state.columns.ids[4])
     panel.state.set_query(query)
-    panel.state.set_asked(asked_for(search(panel.trained, "plain", query, k=12)))
+    panel.state.set_asked(asked_for(nearest_cases(panel.trained, "plain", query, k=12)))
     marks = panel.view._marks
     assert marks.query == int(panel.state.columns.case_row[4])
     assert marks.ranked == [line.row for line in panel.state.ranking.ranked]
@@ -135,7 +135,7 @@ def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
     def fails(*_given, **_more):
         raise BadInput("A map needs at least 3 cases.", "Add cases first.")
 
-    monkeypatch.setattr(mapping, "map_library", fails)
+    monkeypatch.setattr(map_library, "map_library", fails)
     panel.show()
     jobs.let_run()
     assert panel._pages.currentWidget() is panel._empty

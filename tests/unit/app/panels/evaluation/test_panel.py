@@ -26,11 +26,11 @@ from semblance.app.widgets.score_table import FULL
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation import hardest as hardest_module
-from semblance.core.workflows.evaluation.hardest import Hardest
-from semblance.core.workflows.metrics import training
-from semblance.core.workflows.metrics.training import CurvePoint
-from semblance.core.workflows.searches import asking
+from semblance.core.workflows.evaluation import hardest_queries as hardest_module
+from semblance.core.workflows.evaluation.hardest_queries import Hardest
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics.train_metric import CurvePoint
+from semblance.core.workflows.searches import rank_cases
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 
@@ -107,7 +107,7 @@ def test_the_weakest_provenance_is_on_the_badge(panel, context):
 
 def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jobs, qtbot, monkeypatch):
     asked = []
-    monkeypatch.setattr(training, "score_metric", lambda *given, **_: asked.append(given))
+    monkeypatch.setattr(train_metric, "score_metric", lambda *given, **_: asked.append(given))
     context.state.set_library(BOARD)
     assert not panel.again.isVisible()
     context.state.set_metric("outdated")
@@ -173,7 +173,7 @@ def test_a_metric_without_scores_stays_in_the_table(panel, context):
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
     ranked = []
-    monkeypatch.setattr(asking, "ask", lambda _library, search, **_: ranked.append(search.metric))
+    monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
     context.state.set_library(BOARD)
     context.state.set_query(Query(case="c001"))
     jobs.held.clear()

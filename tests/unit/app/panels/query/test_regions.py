@@ -12,7 +12,7 @@ from semblance.app.operations import searching
 from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging.looking import view_file
+from semblance.core.workflows.imaging.view_images import view_file
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 
 

@@ -20,7 +20,7 @@ from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches import refine_metric
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 
@@ -199,7 +199,7 @@ def test_a_click_that_cannot_be_kept_is_not_shown_as_kept(panel, context, jobs, 
     def fail(*_given, **_more):
         raise OSError("disk full")
 
-    monkeypatch.setattr(refining, "judge", fail)
+    monkeypatch.setattr(refine_metric, "judge", fail)
     panel.judging.judge(1, [row(panel, 0)])
     jobs.let_run()
     assert panel.grid.deck().judgements == {}
@@ -250,7 +250,7 @@ def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context,
 
 def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
     search = context.state.search
-    made = refining.thumb(search, context.state.columns.ids[3], True)
+    made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
     for _ in range(100):
         operations.judge(context, [made])
     jobs.let_run()
@@ -266,7 +266,9 @@ def test_two_windows_share_a_ledger(panel, context, jobs):
     jobs.let_run()
     columns = context.state.columns
     for window, case in ((context, 5), (other, 6), (context, 9)):
-        operations.judge(window, [refining.thumb(window.state.search, columns.ids[case], True)])
+        operations.judge(
+            window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
+        )
         jobs.let_run()
     assert len(context.state.asked.entries) == 3
     assert len(other.state.asked.entries) == 2
@@ -305,7 +307,7 @@ class TestTheStripAtTheFootOfQuery:
 
     def judge(self, context, jobs, place: int) -> None:
         case = context.state.columns.ids[place]
-        operations.judge(context, [refining.thumb(context.state.search, case, True)])
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
         jobs.let_run()
 
     def test_it_is_there_while_something_is_judged(self, qtbot, strip, context, jobs):

@@ -17,11 +17,11 @@ from semblance.core.errors import BadInput
 from semblance.core.library.columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.imaging.looking import Greys
+from semblance.core.workflows.imaging.view_images import WindowLevel
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.searches import asking
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.workflows.searches import rank_cases
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen
@@ -75,7 +75,7 @@ def searches(monkeypatch):
         asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
         return asked_for(ranking())
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
     return asked
 
 
@@ -220,7 +220,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
-    monkeypatch.setattr(asking, "ask", fail)
+    monkeypatch.setattr(rank_cases, "rank_cases", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
     ranked.ask_current()
@@ -292,8 +292,8 @@ class TestGreysAsTheQuerys:
     def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
-        context.state.set_greys(Greys(100.0, 100.5))
-        qtbot.mouseClick(panel.greys, LEFT)
+        context.state.set_window_level(WindowLevel(100.0, 100.5))
+        qtbot.mouseClick(panel.window_level, LEFT)
         made = panel.grid._source
         assert made is not usual
         rows = [int(row) for row in images.case_row]
@@ -304,20 +304,20 @@ class TestGreysAsTheQuerys:
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
         assert [a.pixelColor(x, 40).red() for x in (70, 90)] == [0, 255]
-        # 16 bits without a unit mean something else, and colour has no greys: both as always.
+        # 16 bits without a unit mean something else, and colour has no window and level: both as always.
         assert 0 < b.pixelColor(80, 40).red() < 255
         assert c.pixelColor(80, 40).red() != c.pixelColor(10, 40).red()
-        qtbot.mouseClick(panel.greys, LEFT)
+        qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
 
     def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
-        context.state.set_greys(Greys(0.0, 255.0))
-        qtbot.mouseClick(panel.greys, LEFT)
+        context.state.set_window_level(WindowLevel(0.0, 255.0))
+        qtbot.mouseClick(panel.window_level, LEFT)
         made = panel.grid._source
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
-            context.state.set_greys(Greys(low, high, negative=negative))
+            context.state.set_window_level(WindowLevel(low, high, negative=negative))
             assert panel._greys._settled.isActive()
             panel._greys._settled.timeout.emit()
             made.get(row)
@@ -328,12 +328,12 @@ class TestGreysAsTheQuerys:
     def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
-        qtbot.mouseClick(panel.greys, LEFT)
+        qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
-        context.state.set_greys(Greys(0.0, 9.0))
+        context.state.set_window_level(WindowLevel(0.0, 9.0))
         panel._greys._settled.timeout.emit()
         assert panel.grid._source is not usual
-        context.state.set_greys(None)
+        context.state.set_window_level(None)
         panel._greys._settled.timeout.emit()
         assert panel.grid._source is usual
 

@@ -13,9 +13,8 @@ from semblance.app.panels.ranking.options import DIVERSE
 from semblance.app.panels.ranking.panel import RankingPanel
 from semblance.app.theme import set_theme
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import asking, differing
-from semblance.core.workflows.searches.searching import RankedCase, SearchResult
-from semblance.core.workflows.searches.trusting import (
+from semblance.core.workflows.searches import explain_distance, rank_cases
+from semblance.core.workflows.searches.reliability import (
     FEWER,
     NOT_CALIBRATED,
     NOT_SCORED,
@@ -23,6 +22,7 @@ from semblance.core.workflows.searches.trusting import (
     REFINED,
     Vote,
 )
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen
@@ -215,7 +215,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
         asked.append((search.unusual, search.diverse))
         return asked_for(ranking())
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
     menu = panel.options.menu()
     words = [action.text() for action in menu.actions() if action.isCheckable()]
     assert words[:3] == ["Diverse results", "Never say it", "As for 0.5 % of the library's cases"]
@@ -240,7 +240,9 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
 
 def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, monkeypatch, jobs):
     monkeypatch.setattr(
-        differing, "differing", lambda _library, _search, cases: ["Outline", "AUC x", ""][: len(cases)]
+        explain_distance,
+        "most_different_groups",
+        lambda _library, _search, cases: ["Outline", "AUC x", ""][: len(cases)],
     )
     panel = show(ranking(others=(case(2), case(4), case(30, rank=0))))
     others = panel.others

@@ -13,8 +13,8 @@ from semblance.app.operations import searching
 from semblance.app.panels.side.concepts import STEPS
 from semblance.app.windows import parts
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.windows import open_window, wait_for
@@ -206,7 +206,7 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
     with open_window(library) as window:
         wait_for(window, lambda: window.state.metric is not None)
         make(window)
-    close_desks()
+    close_loaded_metrics()
     with raw(library) as connection:
         connection.execute("UPDATE cases SET case_id='t/other' WHERE case_id='t/c2'")
     with open_window(library) as window:

@@ -16,15 +16,15 @@ from semblance.app.panels.ranking.panel import moved_by
 from semblance.app.widgets.cards.case_drag import CASE_MIME
 from semblance.app.windows import parts
 from semblance.core.imaging.region import Region
-from semblance.core.language import shown
+from semblance.core.language import translate
 from semblance.core.library.library import Library
-from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches.asking import Asked
-from tests.helpers.speaking import speaking
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
+from tests.helpers.using_language import using_language
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT
 
@@ -193,10 +193,10 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     wait_for(window, lambda: window.state.asked.refused is not None)
     assert "Ranked without them." in window.query.examples.note.text()
     assert window.ranking.told.endswith(" ms")
-    with speaking("de"):
+    with using_language("de"):
         window.state.ranking_changed.emit()
         told = window.query.examples.note.text()
-        assert shown(no_coordinates().message) in told
+        assert translate(no_coordinates().message) in told
         assert no_coordinates().message not in told
 
 
@@ -228,5 +228,5 @@ def test_the_words_of_the_ranking_count_what_moved_it(window):
         ({"unlike": (Query("a"),), "concepts": (("x", 0.5), ("y", -1.0))}, "by 1 example, 2 concepts"),
     ):
         changed = type(search)(search.metric, search.query, **changes)
-        assert moved_by(Asked(changed, asked.result)) == words
+        assert moved_by(RankedSearch(changed, asked.result)) == words
     QTest.qWait(0)

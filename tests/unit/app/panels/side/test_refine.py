@@ -16,14 +16,14 @@ from semblance.app.panels.side.refine import RefinePanel
 from semblance.app.panels.side.refine_measures import FEW
 from semblance.app.theme import set_theme
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
-from semblance.core.language import shown
-from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.language import translate
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.trusting import NOT_CALIBRATED
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.reliability import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
-from tests.helpers.speaking import speaking
+from tests.helpers.using_language import using_language
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -71,7 +71,7 @@ def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
     for place, alike in verdicts:
-        operations.judge(context, [refining.thumb(context.state.search, ids[place], alike)])
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
         jobs.let_run()
     settle(panel, jobs)
     return [entry.id for entry in context.state.asked.entries]
@@ -79,7 +79,9 @@ def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
-    operations.judge(context, [refining.closer(context.state.search, ids[closer], ids[farther])])
+    operations.judge(
+        context, [refine_metric.comparison_judgement(context.state.search, ids[closer], ids[farther])]
+    )
     settle(panel, jobs)
 
 
@@ -226,7 +228,7 @@ def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, conte
 
 def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
-    score = refining.held_out_score(context.state.path, context.state.search)
+    score = refine_metric.held_out_score(context.state.path, context.state.search)
     assert asked.measures.accuracy.text().startswith(f"{score.accuracy:.2f} (")
     assert f"{score.before:.2f} without them" in asked.measures.note.text()
     assert f"{score.cases} cases" in asked.measures.note.text()
@@ -237,7 +239,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
 
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
-    score = refining.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
+    score = refine_metric.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
     monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
     asked.resize(296, 560)
     judge(context, jobs, asked, (4, True), (5, False))
@@ -253,7 +255,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context
 
 def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     ids = context.state.columns.ids
-    made = [refining.thumb(context.state.search, case, True) for case in ids[2:]]
+    made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
     settle(asked, jobs)
     assert asked.measures.accuracy.text() == "not measured"
@@ -289,10 +291,10 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     with qtbot.waitSignal(asked.train_wanted):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
-    with speaking("de"):
+    with using_language("de"):
         operations.check_metric(context)
         settle(asked, jobs)
-        assert shown(no_coordinates().message) in texts(asked)
+        assert translate(no_coordinates().message) in texts(asked)
 
 
 def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, context, jobs):

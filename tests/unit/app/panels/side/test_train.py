@@ -15,9 +15,9 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import opening
-from semblance.core.workflows.metrics import training
-from semblance.core.workflows.metrics.training import CurvePoint, TrainResult
-from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainResult
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
 
@@ -45,7 +45,7 @@ def requests(monkeypatch):
     def publish(_path, **_):
         return replace(BOARD, metrics=(*BOARD.metrics, *(metric(request.name, 0.8) for request in asked)))
 
-    monkeypatch.setattr(training, "train_metric", train)
+    monkeypatch.setattr(train_metric, "train_metric", train)
     monkeypatch.setattr(opening, "publish", publish)
     return asked
 
@@ -312,7 +312,7 @@ def test_local_descriptors_have_to_be_counted_first(panel, context):
 def judge(context, *judgements: Judgement) -> None:
     entries = tuple(Entry(number, one) for number, one in enumerate(judgements))
     context.state.set_query(Query(case="a"))
-    context.state.set_asked(Asked(context.state.search, None, entries=entries))
+    context.state.set_asked(RankedSearch(context.state.search, None, entries=entries))
 
 
 def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, jobs, requests) -> None:

@@ -15,11 +15,12 @@ from semblance.app.panels.side.why import LINES, QUIET_MS, WhyPanel
 from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.training import TrainRequest
-from semblance.core.workflows.searches import agreeing, explaining, refining
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.explaining import why
-from semblance.core.workflows.searches.refining import closer
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches import compare_images, refine_metric
+from semblance.core.workflows.searches import explain_distance as explain_distance_module
+from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
@@ -40,7 +41,7 @@ def made(tmp_path_factory):
         metrics=(TrainRequest("euclidean", "plain", steps="standardise,pca:5"),),
         name="images.semblance",
     )
-    close_desks()
+    close_loaded_metrics()
     return folder
 
 
@@ -100,8 +101,8 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
     def fails(*_args, **_more):
         raise BadInput("Too late.")
 
-    monkeypatch.setattr(explaining, "why", fails)
-    monkeypatch.setattr(agreeing, "agreement", fails)
+    monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
+    monkeypatch.setattr(compare_images, "compare_images", fails)
     context.state.set_library(publish(table))
     searching.ask(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
@@ -164,7 +165,7 @@ def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked
     assert names(asked) == order, "a second click at the same place takes the first back"
     assert not box_of(asked, "f3").isChecked()
     assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
-    told = why(context.state.path, context.state.search, asked.shown.case)
+    told = explain_distance(context.state.path, context.state.search, asked.shown.case)
     assert asked.waterfall.total_text == distance_text(told.distance)
     assert asked.head.isVisible()
     asked.head.action_wanted.emit()
@@ -228,7 +229,9 @@ def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
 
 def test_clicks_are_part_of_the_distance_told(asked, context, table):
     search = context.state.search
-    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)])
+    refine_metric.judge(
+        table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
+    )
     searching.rank(context)
     context.jobs.let_run()
     first = context.state.ranking.ranked[0]
@@ -251,7 +254,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
     def fails(*_args, **_more):
         raise BadInput("The image is gone.", "Put it back.")
 
-    monkeypatch.setattr(explaining, "why", fails)
+    monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
     asked.follow(context.state.ranking.ranked[4].row)
     context.jobs.let_run()
     assert asked.told_empty

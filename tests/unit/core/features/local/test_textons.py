@@ -6,7 +6,7 @@ from scipy import ndimage
 from skimage.color import rgb2lab
 
 from semblance.core.features import make_extractor
-from semblance.core.features.local.textons import BLOBS, EDGES, FORM, SMOOTH, lab_of, responses
+from semblance.core.features.local.textons import BLOBS, EDGES, PACKING, SMOOTH, lab_of, responses
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
@@ -36,7 +36,7 @@ def bell(sigma: float) -> np.ndarray:
 
 def test_there_are_seventeen():
     assert responses(lightness(spot())).shape == (17, 129, 129)
-    assert FORM.values == 17
+    assert PACKING.values == 17
 
 
 @pytest.mark.parametrize("place", range(len(SMOOTH)))
@@ -87,12 +87,12 @@ def test_responses_of_any_image_stay_in_the_range_that_is_kept():
     hard[:, 30:60, 30:60] = 1.0
     hard[:, :, 45:50] = 0.0
     found = responses(lab_of(hard)).reshape(17, -1)
-    assert (found.min(axis=1) >= np.array(FORM.low) - 1e-3).all()
-    assert (found.max(axis=1) <= np.array(FORM.high) + 1e-3).all()
+    assert (found.min(axis=1) >= np.array(PACKING.low) - 1e-3).all()
+    assert (found.max(axis=1) <= np.array(PACKING.high) + 1e-3).all()
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * 3), dtype=np.float32).reshape(3, 1, 8)
     lab = lab_of(corners).reshape(3, -1)
-    assert (lab.min(axis=1) >= np.array(FORM.low)[::3][:3]).all()
-    assert (lab.max(axis=1) <= np.array(FORM.high)[::3][:3]).all()
+    assert (lab.min(axis=1) >= np.array(PACKING.low)[::3][:3]).all()
+    assert (lab.max(axis=1) <= np.array(PACKING.high)[::3][:3]).all()
 
 
 def test_colour_is_cie_lab_and_grey_has_none():
@@ -106,9 +106,9 @@ def test_colour_is_cie_lab_and_grey_has_none():
 
 def test_what_is_kept_are_the_responses_at_the_places():
     pixels = np.random.default_rng(2).integers(0, 256, (12, 15, 3), dtype=np.uint8)
-    kept = FORM.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
+    kept = PACKING.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
     whole = responses(lab_of((pixels / np.float32(255)).transpose(2, 0, 1))).reshape(17, -1).T
-    step = (np.array(FORM.high) - FORM.low) / 4095
+    step = (np.array(PACKING.high) - PACKING.low) / 4095
     assert kept.shape == whole.shape
     assert (np.abs(kept - whole) <= 0.51 * step + 1e-3).all()
 
@@ -119,7 +119,7 @@ def test_only_places_inside_the_outline_count():
     pixels[(rows - 50) ** 2 + (columns - 50) ** 2 < 40**2] = 255
     disc = Region(0, 0, 100, 100, Ellipse((50.0, 50.0), (20.0, 20.0)))
     extractor = make_extractor("textons", points=256)
-    inside = FORM.unpack(extractor.extract(Image(pixels, 255.0), disc))
+    inside = PACKING.unpack(extractor.extract(Image(pixels, 255.0), disc))
     assert len(inside) > 180
     assert inside[:, 0] == pytest.approx(100, abs=0.1)
-    assert FORM.unpack(extractor.extract(Image(pixels, 255.0)))[:, 0].min() < 1
+    assert PACKING.unpack(extractor.extract(Image(pixels, 255.0)))[:, 0].min() < 1

@@ -8,7 +8,7 @@ from skimage.data import camera
 from skimage.feature import SIFT
 
 from semblance.core.features import make_extractor
-from semblance.core.features.local.visual_words import DENSE_SCALES, FORM, SHORTEST_SIDE, sift
+from semblance.core.features.local.visual_words import DENSE_SCALES, PACKING, SHORTEST_SIDE, sift
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
@@ -71,7 +71,7 @@ def test_of_too_many_interest_points_every_scale_stays():
 def test_a_row_has_room_for_so_many_places_and_is_nearly_full(points):
     row = make_extractor("visual_words", points=points).extract(Image(camera(), 255.0))
     assert row.shape == (points * 43,)
-    assert 0.75 * points <= FORM.places(row[None]).sum() <= points
+    assert 0.75 * points <= PACKING.places(row[None]).sum() <= points
 
 
 def test_only_places_inside_the_outline_are_described():
@@ -79,16 +79,16 @@ def test_only_places_inside_the_outline_are_described():
     pixels = np.full((120, 240), 100, dtype=np.uint8)
     pixels[:, (np.arange(240) // 4 % 2 == 0) & (np.arange(240) < 100)] = 200
     extractor = make_extractor("visual_words", points=64)
-    whole = FORM.unpack(extractor.extract(Image(pixels, 255.0)))
+    whole = PACKING.unpack(extractor.extract(Image(pixels, 255.0)))
     assert whole.any(axis=1).mean() > 0.3
     right = Region(0, 0, 240, 120, Ellipse((200.0, 60.0), (14.0, 14.0)))
-    inside = FORM.unpack(extractor.extract(Image(pixels, 255.0), right))
+    inside = PACKING.unpack(extractor.extract(Image(pixels, 255.0), right))
     assert len(inside) > 16
     assert not inside.any()
 
 
 def test_a_flat_image_is_described_by_zeros():
-    descriptors = FORM.unpack(
+    descriptors = PACKING.unpack(
         make_extractor("visual_words").extract(Image(np.full((90, 90), 7, np.uint8), 255.0))
     )
     assert len(descriptors) > 200

@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.features.lung_texture.definitions import DEFINITIONS
 from semblance.core.features.lung_texture.extractor import LEVELS, LungTexture, densities
 from semblance.core.features.lung_texture.grey_levels import cooccurrence, levels_of, pairs, runs
-from semblance.core.imaging.image import Image, Values
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
 from tests.helpers.volumes import stack_of
@@ -35,7 +35,7 @@ def lung(*shape, seed=0):
 
 
 def image_of(hu):
-    return Image(hu, 200.0, "slice", black=-1000.0, values=Values(unit="HU"))
+    return Image(hu, 200.0, "slice", black=-1000.0, values=ValueScale(unit="HU"))
 
 
 def measured(hu, region=None):

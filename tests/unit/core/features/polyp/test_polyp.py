@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.features.polyp.block import block_of
 from semblance.core.features.polyp.candidate import cut_out
+from semblance.core.features.polyp.colon_wall import ColonWall
 from semblance.core.features.polyp.definitions import definitions
 from semblance.core.features.polyp.extractor import Polyp
-from semblance.core.features.polyp.surface import Wall
+from semblance.core.features.polyp.voxel_block import voxel_block
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region, region_of_mask
 from tests.helpers.volumes import AIR, TISSUE, ball_on_wall, ct_of, plane, rod_on_wall, stack_of
@@ -60,7 +60,7 @@ def test_ninety_six_numbers_each_with_group_and_meaning():
 
 @pytest.mark.parametrize("radius", [5.0, 8.0, 12.0])
 def test_on_a_ball_both_curvatures_are_one_over_its_radius(radius):
-    wall = Wall(ct_of(ball_on_wall(radius), (49, 49, 49)).astype(np.float32))
+    wall = ColonWall(ct_of(ball_on_wall(radius), (49, 49, 49)).astype(np.float32))
     top = wall.at[:, 0] > 24 + 0.7 * radius
     assert top.sum() > 10
     np.testing.assert_allclose(wall.bends[1].mean[top].mean(), 1 / radius, rtol=0.08)
@@ -74,7 +74,7 @@ def test_on_a_ball_both_curvatures_are_one_over_its_radius(radius):
 
 
 def test_on_a_cylinder_one_curvature_is_one_over_its_radius_and_the_other_nothing():
-    wall = Wall(ct_of(rod_on_wall(8.0), (49, 49, 49)).astype(np.float32))
+    wall = ColonWall(ct_of(rod_on_wall(8.0), (49, 49, 49)).astype(np.float32))
     top = (wall.at[:, 0] > 30) & (np.abs(wall.at[:, 2] - 24) < 12)
     bend = wall.bends[2]
     np.testing.assert_allclose(bend.k1[top].mean(), 1 / 8.0, rtol=0.12)
@@ -83,7 +83,7 @@ def test_on_a_cylinder_one_curvature_is_one_over_its_radius_and_the_other_nothin
 
 
 def test_on_a_plane_nothing_bends():
-    wall = Wall(ct_of(plane, (49, 49, 49)).astype(np.float32))
+    wall = ColonWall(ct_of(plane, (49, 49, 49)).astype(np.float32))
     for bend in wall.bends.values():
         np.testing.assert_allclose(bend.curvedness, 0.0, atol=1e-6)
         np.testing.assert_allclose(bend.shape_index, 0.5, atol=0.25)
@@ -91,7 +91,9 @@ def test_on_a_plane_nothing_bends():
 
 
 def test_a_pit_is_a_cup():
-    wall = Wall(ct_of(lambda z, y, x: 9.0 - np.sqrt(z * z + y * y + x * x), (49, 49, 49)).astype(np.float32))
+    wall = ColonWall(
+        ct_of(lambda z, y, x: 9.0 - np.sqrt(z * z + y * y + x * x), (49, 49, 49)).astype(np.float32)
+    )
     bend = wall.bends[2]
     np.testing.assert_allclose(bend.k1.mean(), -1 / 9.0, rtol=0.15)
     assert bend.shape_index.mean() < 0.1
@@ -237,8 +239,8 @@ def test_drawn_voxels_without_air_only_say_where(sessile):
 def test_the_candidate_touches_the_lumen_and_hangs_together(sessile):
     from scipy import ndimage
 
-    block = block_of(stack_of(sessile), spot(33, 28, 28), (1.0, 1.0, 1.0))
-    wall = Wall(block.hu)
+    block = voxel_block(stack_of(sessile), spot(33, 28, 28), (1.0, 1.0, 1.0))
+    wall = ColonWall(block.hu)
     found = cut_out(block, wall)
     assert found.on.sum() > 50
     assert ndimage.label(found.voxels, np.ones((3, 3, 3)))[1] == 1

@@ -7,19 +7,25 @@ import pytest
 from pydicom import Dataset
 
 from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.imaging.dicom import cad
+from semblance.core.imaging.dicom import cad_marks
+from semblance.core.imaging.dicom.attributes import text
+from semblance.core.imaging.dicom.dicom_file import looks_like_dicom, open_dicom
 from semblance.core.imaging.dicom.dicomdir import named_files
-from semblance.core.imaging.dicom.fields import text
-from semblance.core.imaging.dicom.geometry import Plane, directions, distance_between, gaps_in, plane_of
-from semblance.core.imaging.dicom.identity import patient_of
-from semblance.core.imaging.dicom.reading import looks_like_dicom, open_dicom
-from semblance.core.imaging.dicom.structures import structures
+from semblance.core.imaging.dicom.geometry import (
+    SlicePlane,
+    directions,
+    distance_between,
+    gaps_in,
+    slice_plane,
+)
+from semblance.core.imaging.dicom.patient_identity import patient_of
+from semblance.core.imaging.dicom.structure_sets import structures
 from semblance.core.imaging.outline import Polygon
 from tests.helpers.dicom_files import ct_series, ct_slice, encoded
 
 
-def planes(heights, spacing=(0.5, 0.5)) -> list[Plane]:
-    return [Plane((-10.0, -20.0, float(z)), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), spacing) for z in heights]
+def planes(heights, spacing=(0.5, 0.5)) -> list[SlicePlane]:
+    return [SlicePlane((-10.0, -20.0, float(z)), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), spacing) for z in heights]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +39,7 @@ def planes(heights, spacing=(0.5, 0.5)) -> list[Plane]:
     ids=["axial", "coronal", "sagittal", "oblique"],
 )
 def test_directions_are_named_by_the_nearest_axis(row, column, expected):
-    assert directions(Plane((0, 0, 0), row, column)) == expected
+    assert directions(SlicePlane((0, 0, 0), row, column)) == expected
 
 
 def test_distance_and_gaps():
@@ -53,7 +59,7 @@ def test_points_become_pixels_with_their_middles_at_one_half():
 def test_directions_that_cannot_be_are_no_plane(cosines):
     dataset = ct_slice(np.zeros((4, 4), np.int16))
     dataset.ImageOrientationPatient = cosines if len(cosines) == 6 and cosines[0] != "x" else [1, 0, 0]
-    assert plane_of(dataset) is None
+    assert slice_plane(dataset) is None
 
 
 def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
@@ -185,19 +191,19 @@ def test_marks_are_found_wherever_they_hang_in_the_tree():
     ]
     root = Dataset()
     root.ContentSequence = [library, finding, lonely]
-    mass, circle = cad.marks_of(root)
+    mass, circle = cad_marks.cad_marks(root)
     assert (mass.instance, mass.kind) == ("1.2.9", "Mammography breast mass")
     assert (mass.region.x, mass.region.y, mass.region.width, mass.region.height) == (10, 20, 20, 30)
     assert isinstance(mass.region.outline, Polygon)
     assert (circle.instance, circle.region.x, circle.region.width) == ("1.2.8", 65, 10)
     lonely.ContentSequence = [drawing("POINT", [100, 200], instance="1.2.8", concept="111010")]
-    assert cad.marks_of(root)[1].region.width == cad.POINT_SIDE
+    assert cad_marks.cad_marks(root)[1].region.width == cad_marks.POINT_SIDE
 
 
 def test_a_tree_that_contains_itself_ends():
     root = Dataset()
     root.ContentSequence = [root]
-    assert cad.marks_of(root) == []
+    assert cad_marks.cad_marks(root) == []
 
 
 def test_a_header_is_read_without_its_pixels():

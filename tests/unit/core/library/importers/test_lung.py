@@ -9,8 +9,8 @@ from PIL import Image
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.library import open_library
-from semblance.core.workflows.features.extracting import extract_features
-from semblance.core.workflows.features.fitting import fitting_extractors
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
@@ -103,7 +103,7 @@ def test_import_and_texture(series):
     result = import_source(series, library)
     assert (result.kind, result.added, result.failed) == ("lung", 2, [])
     assert result.findings == {"emphysema": 1, "healthy": 1}
-    assert fitting_extractors(library)[0] == "lung_texture"
+    assert suitable_extractors(library)[0] == "lung_texture"
     assert extract_features(library, "lung_texture", workers=1).extracted == 2
     with open_library(library) as opened:
         _, numbers = opened.features.read(opened.features.get("lung_texture"))

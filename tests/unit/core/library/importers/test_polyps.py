@@ -14,8 +14,8 @@ from semblance.core.library import open_library
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
-from semblance.core.workflows.features.extracting import extract_features
-from semblance.core.workflows.features.fitting import fitting_extractors
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
@@ -244,8 +244,8 @@ def test_import_extract_and_ready_features(tmp_path):
     library = tmp_path / "p.semblance"
     result = import_source(tmp_path / "study", library)
     assert (result.kind, result.added, result.failed) == ("polyps", 3, [])
-    assert fitting_extractors(library)[0] == "polyp"
-    assert "raw" in fitting_extractors(library)
+    assert suitable_extractors(library)[0] == "polyp"
+    assert "raw" in suitable_extractors(library)
     told = extract_features(library, "polyp", workers=1)
     assert told.extracted + len(told.failed) == 3
     assert told.extracted >= 2
@@ -266,12 +266,12 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: seen.append(stack.spacing_mm))
     library = tmp_path.parent / f"{tmp_path.name}.semblance"
     import_source(tmp_path, library)
-    from semblance.core.workflows.features import extracting
+    from semblance.core.workflows.features import extract_features as module
 
     with open_library(library) as opened:
-        images = extracting._images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
-    monkeypatch.setattr(extracting.Batch, "add", lambda *_: None)
-    extracting._extract_chunk("polyp", {}, images, reporter=SILENT)
+        images = module._images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
+    monkeypatch.setattr(module.Batch, "add", lambda *_: None)
+    module._extract_chunk("polyp", {}, images, reporter=SILENT)
     assert seen == [(2.0, 0.5, 0.5)]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.features.pixel_rows import Pixels
+from semblance.core.features.pixels import Pixels
 from semblance.core.workflows.features.batch import Batch
 
 

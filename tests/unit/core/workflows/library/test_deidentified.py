@@ -20,9 +20,9 @@ from semblance.core.library.records import CATALOGUE
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports.reporting import write_search_report
 from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, image, save
 

@@ -13,7 +13,7 @@ from pydicom import Dataset
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_OBJECT_BYTES
-from semblance.core.imaging.package import open_plainly
+from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.library.importers.source import FolderSource
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.importing import import_source

@@ -13,7 +13,7 @@ from semblance.core.imaging import ImageReader, Region
 from semblance.core.library.importers import registry
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition
 from semblance.core.library.library import Library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.relinking import relink
 from tests.helpers.libraries import tables_of

@@ -9,11 +9,11 @@ from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
 from semblance.core.metrics.storage import load_metric
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.images import striped_folder
 
 FORMS = {"visual_words": ("codebook:200", "codebook:20"), "textons": ("codebook:2000:300", "codebook:40:8")}
@@ -39,7 +39,7 @@ def test_a_metric_counts_words_of_its_training_part_and_answers_a_image(counted)
         metric = load_metric(opened.metric("words").file)
     assert [step.kind for step in metric.steps] == ["codebook", "impute"]
     image = images / "upright" / "p002.png"
-    found = search(library, "words", Query(image=image), k=3)
+    found = nearest_cases(library, "words", Query(image=image), k=3)
     assert found.ranked[0].case_id.endswith("p002.png")
     assert found.ranked[0].distance == pytest.approx(0, abs=1e-12)
     assert found.ranked[1].distance > 0

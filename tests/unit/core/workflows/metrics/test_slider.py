@@ -12,7 +12,7 @@ from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics import slider as slider_module
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
-from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.tables import PLAIN, table_library
 
 REQUEST = TrainRequest("", "between", settings={"rounds": 15})

@@ -10,11 +10,11 @@ from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from tests.helpers.tables import PLAIN, table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")
@@ -34,9 +34,9 @@ def trained_cases(library) -> list[str]:
 def judge(library, *, likes: int = 4, dislikes: int = 4) -> None:
     cases = [case for case in trained_cases(library) if case not in ("t/c0", "t/c1")]
     query = Search("plain", Query(case=cases[0]), "mine")
-    made = [thumb(query, case, True) for case in cases[1 : 1 + likes]]
-    made += [thumb(query, case, False) for case in cases[20 : 20 + dislikes]]
-    refining.judge(library, query, made)
+    made = [likeness_judgement(query, case, True) for case in cases[1 : 1 + likes]]
+    made += [likeness_judgement(query, case, False) for case in cases[20 : 20 + dislikes]]
+    refine_metric.judge(library, query, made)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_judgements_about_held_out_cases_are_left_out_and_told(library):
     with Library.open(library, writable=False) as opened:
         everyone = {row.case_id for row in opened.catalogue.all_cases()}
     fresh = sorted(everyone - set(trained_cases(library)) - {"t/c0"})[:2]
-    refining.judge(library, SEARCH, [thumb(SEARCH, case, True) for case in fresh])
+    refine_metric.judge(library, SEARCH, [likeness_judgement(SEARCH, case, True) for case in fresh])
     card = train_metric(library, TrainRequest("bdm", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 8
     assert card["notes"][-1] == (
@@ -85,7 +85,7 @@ def test_comparisons_are_triplets(library):
     judge(library, likes=0, dislikes=0)
     query, near, far = trained_cases(library)[:3]
     asked = Search("plain", Query(case=query), "mine")
-    refining.judge(library, asked, [closer(asked, near, far)])
+    refine_metric.judge(library, asked, [comparison_judgement(asked, near, far)])
     card = train_metric(library, TrainRequest("boostmetric", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 1
     with pytest.raises(BadInput, match="tells BDM anything"):

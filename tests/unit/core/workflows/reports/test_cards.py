@@ -14,7 +14,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
 from semblance.core.reports.card_writing import card_markdown
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.metric_exchange import (
     ABOUT,
@@ -23,9 +23,9 @@ from semblance.core.workflows.metrics.metric_exchange import (
     export_metric,
     import_metric,
 )
-from semblance.core.workflows.metrics.training import TrainRequest, score_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric
 from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
-from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -47,7 +47,9 @@ def file(library, tmp_path):
 
 
 def ranked(library, metric):
-    return [(line.case_id, line.distance) for line in search(library, metric, Query(case="t/c0")).ranked]
+    return [
+        (line.case_id, line.distance) for line in nearest_cases(library, metric, Query(case="t/c0")).ranked
+    ]
 
 
 def test_the_weakest_findings_and_the_confusion_are_those_of_the_held_out_cases(library):

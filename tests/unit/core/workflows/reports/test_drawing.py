@@ -13,7 +13,7 @@ from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
 from semblance.core.reports.sheet import Page
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.evaluation.scoreboard import (
+from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
     calibration_curves,
     roc_curves,

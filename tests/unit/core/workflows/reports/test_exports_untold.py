@@ -20,14 +20,14 @@ from semblance.core.reports.curves import ACCURACY, AccuracyCurve
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exported import exports
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics import metric_exchange
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports import cards, drawing, reporting
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
 from tests.unit.core.workflows.library.test_deidentified import PLANTED, film
@@ -85,7 +85,7 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
 ELSEWHERE = {
     "backing_up": "a backup holds all the library knows, and says so",
     "exported": "notes what the window grabs from its own screen; tests/unit/app/viewer",
-    "experimenting": "tests/unit/core/experiments/test_exporting.py",
+    "experimenting": "tests/unit/core/research/test_export.py",
 }
 
 
@@ -107,10 +107,15 @@ def made(tmp_path_factory):
         cases = [r.case_id for r in opened.catalogue.all_cases()]
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
-        refining.judge(library, search, [refining.thumb(search, case, alike)], author="Ourania Zebrovich")
-    refining.save_refined(library, search, "clicked")
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, case, alike)],
+            author="Ourania Zebrovich",
+        )
+    refine_metric.save_refined(library, search, "clicked")
     yield library, cases[3], folder
-    close_desks()
+    close_loaded_metrics()
 
 
 @pytest.fixture(scope="module", params=("library", "no library"))
@@ -146,9 +151,14 @@ def of_files(request, tmp_path_factory):
     query = Query(cases[3]) if request.param == "library" else Query(image=outside)
     search = Search("plain", query, ledger="mine", like=(Query(cases[5]), Query(image=outside)))
     if query.case:
-        refining.judge(library, search, [refining.thumb(search, cases[1], True)], author="Ourania Zebrovich")
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, cases[1], True)],
+            author="Ourania Zebrovich",
+        )
     yield library, search, cases
-    close_desks()
+    close_loaded_metrics()
 
 
 @pytest.fixture(autouse=True)

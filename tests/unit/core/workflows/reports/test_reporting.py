@@ -20,10 +20,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports.reporting import write_reports, write_search_report
 from semblance.core.workflows.reports.sealing import reopen_report
-from semblance.core.workflows.searches import refining
-from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
-from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
@@ -56,7 +56,11 @@ def words(file) -> str:
 
 def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     search = search_of(like=(Query(case="t/c5"),))
-    refining.judge(table, search, [thumb(search, "t/c9", True), closer(search, "t/c7", "t/c4")])
+    refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
     out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=True))
     told = json.loads(out.read_text())
     assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
@@ -64,16 +68,16 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     assert "2 judgements" in told["notes"][0] or "judgements refined" in told["notes"][0]
     assert "Like the examples t/c5." in " ".join(told["notes"])
     assert [line["case_id"] for line in told["results"]] == [
-        line.case_id for line in ask(table, search).result.ranked
+        line.case_id for line in rank_cases(table, search).result.ranked
     ]
     for line in told["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
 
 
 def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
-    near, other = (line.case_id for line in ask(table, search_of()).result.ranked[:2])
+    near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
     search = search_of(like=(Query(case=other),))
-    refining.judge(table, search, [thumb(search, near, True)])
+    refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
     kinds = (ReportOptions(identified=True), ReportOptions())
     named, numbered = (
         json.loads(write_search_report(table, search, tmp_path / "r.json", options).read_text())
@@ -87,13 +91,17 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
     assert sorted(names.values()) == sorted(f"Case {n}" for n in range(1, len(names) + 1))
     assert names["t/c0"] == "Case 1"
     assert numbered["judgements"][0]["a"] == names[near]
-    assert f"Like the examples {names[other]}." in " ".join(numbered["notes"])
+    assert f"Like the examples Case {len(names) + 1}." in " ".join(numbered["notes"])
 
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
     search = search_of(strength=0.7, fold_duplicates=False, like=(Query(case="t/c5"),))
-    judged = refining.judge(table, search, [thumb(search, "t/c9", True), closer(search, "t/c7", "t/c4")])
+    judged = refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
     out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=identified))
     if not identified:
         sealed = json.dumps(json.loads(out.read_text())["search"])
@@ -102,7 +110,7 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
     again = reopen_report(table, out)
     assert again.ledger != search.ledger
     assert replace(again, ledger=search.ledger) == search
-    ranked = [(line.case_id, line.distance) for line in ask(table, again).result.ranked]
+    ranked = [(line.case_id, line.distance) for line in rank_cases(table, again).result.ranked]
     assert ranked == [(line.case_id, line.distance) for line in judged.result.ranked]
 
 

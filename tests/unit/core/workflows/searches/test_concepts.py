@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.workflows.searches import concepts
-from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.loaded_metric import open_metric
 from tests.helpers.libraries import raw
 
 
@@ -72,7 +72,7 @@ def test_a_metric_without_coordinates_says_why(table):
 
 
 def test_marks_do_not_lay_the_library_out_anew(table):
-    desk = desk_for(table, "plain")
+    loaded = open_metric(table, "plain")
     (one,) = concepts.add_concept(table, "plain", "high")
     concepts.mark_cases(table, "plain", one.id, marks(True, 2))
-    assert desk_for(table, "plain") is desk
+    assert open_metric(table, "plain") is loaded

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from semblance.core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
-from semblance.core.workflows.searches.near_duplicates import Lookalikes
+from semblance.core.imaging.image_signature import DETAIL_SIDE, SIDE, ImageSignature
+from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
 
 CASES = 200
 EVEN = np.zeros(DETAIL_SIDE * DETAIL_SIDE, dtype=np.float32)
@@ -17,16 +17,16 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     greys = rng.normal(size=(CASES, SIDE * SIDE))
     greys[180] = greys[150]
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
-    marks = {at: (f"{at}.png", Fingerprint(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
+    marks = {at: (f"{at}.png", ImageSignature(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
     findings = ["normal"] * CASES
-    lookalikes = Lookalikes(SimpleNamespace(), np.arange(CASES), findings)  # type: ignore[arg-type]
-    monkeypatch.setattr(lookalikes, "_prints", lambda places: {at: marks[at] for at in places})
+    duplicate_finder = DuplicateFinder(SimpleNamespace(), np.arange(CASES), findings)  # type: ignore[arg-type]
+    monkeypatch.setattr(duplicate_finder, "_prints", lambda places: {at: marks[at] for at in places})
     places, coordinates = np.arange(CASES), rng.normal(size=(CASES, 3))
     coordinates[180] = coordinates[150]
-    own = lookalikes.folded(places, coordinates, 0.1)
+    own = duplicate_finder.folded(places, coordinates, 0.1)
     assert own == [150 if at == 180 else at for at in range(CASES)]
     findings[180] = "benign"
-    assert lookalikes.folded(places, coordinates, 0.1) == list(range(CASES))
+    assert duplicate_finder.folded(places, coordinates, 0.1) == list(range(CASES))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -38,13 +38,15 @@ def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
     findings = [str(one) for one in rng.integers(2, size=40)]
     marks = {
-        at: (f"{rng.integers(12)}.png", Fingerprint(greys[kind], EVEN, 1.5))
+        at: (f"{rng.integers(12)}.png", ImageSignature(greys[kind], EVEN, 1.5))
         for at, kind in enumerate(kinds.tolist())
         if rng.random() < 0.8
     }
     coordinates = rng.normal(size=(40, 2))
-    lookalikes = Lookalikes(SimpleNamespace(), np.arange(40), findings)  # type: ignore[arg-type]
-    monkeypatch.setattr(lookalikes, "_prints", lambda asked: {at: marks[at] for at in asked if at in marks})
+    duplicate_finder = DuplicateFinder(SimpleNamespace(), np.arange(40), findings)  # type: ignore[arg-type]
+    monkeypatch.setattr(
+        duplicate_finder, "_prints", lambda asked: {at: marks[at] for at in asked if at in marks}
+    )
     places = rng.permutation(40)
     own = list(range(40))
     for a in range(40):
@@ -62,4 +64,4 @@ def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
             ):
                 own[b] = a
     assert own != list(range(40))
-    assert lookalikes.folded(places, coordinates, 0.5) == own
+    assert duplicate_finder.folded(places, coordinates, 0.5) == own

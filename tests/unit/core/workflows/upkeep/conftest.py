@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library.library import Library
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 
@@ -29,8 +29,8 @@ def made(tmp_path_factory) -> Path:
     train_metric(library, TrainRequest("euclidean", "plain"))
     with Library.open(library) as opened:
         case = opened.catalogue.all_cases()[0].case_id
-    search(library, "plain", Query(case))
-    close_desks()
+    nearest_cases(library, "plain", Query(case))
+    close_loaded_metrics()
     return folder
 
 

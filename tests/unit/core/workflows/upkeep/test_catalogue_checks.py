@@ -12,12 +12,12 @@ from semblance.core.library import schema
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, JudgementRecord, now
 from semblance.core.library.row_sums import changed_rows
-from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
-from tests.helpers.libraries import numbers_of, raw, settled, tables_of
+from tests.helpers.libraries import query_features, raw, settled, tables_of
 from tests.unit.core.workflows.upkeep.conftest import CASES
 
 
@@ -40,7 +40,7 @@ def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
     assert f"{CASES} cases" in mended.findings[0].repaired
     assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
     assert check_library(library).findings == []
-    assert len(numbers_of(library)[0]) == CASES
+    assert len(query_features(library)[0]) == CASES
 
 
 def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
@@ -68,7 +68,7 @@ def test_rows_whose_text_is_damaged_are_named_and_saved(library):
         connection.execute("UPDATE feature_sets SET columns = CAST(replace(columns, 'e', x'ff') AS TEXT)")
         connection.execute("UPDATE cases SET attributes = '{\"half' WHERE id = 3")
     with pytest.raises(BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Save what"):
-        numbers_of(library)
+        query_features(library)
     found = check_library(library)
     assert [f.says for f in found.findings] == [
         "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
@@ -79,7 +79,7 @@ def test_rows_whose_text_is_damaged_are_named_and_saved(library):
     assert mended.findings[0].repaired.startswith("1 rows can be read again, 1 were taken out")
     assert (Path(mended.moved_to) / CATALOGUE).is_file()
     assert check_library(library).findings == []
-    assert len(numbers_of(library)[0]) == CASES - 1
+    assert len(query_features(library)[0]) == CASES - 1
 
 
 def test_the_keys_of_codes_are_never_mended(library):
@@ -99,7 +99,7 @@ def test_rows_that_point_to_nothing_are_taken_out(library):
     assert parts_of(mended) == ["catalogue rows", "catalogue rows"]
     assert mended.open_harm == []
     assert check_library(library).findings == []
-    assert len(numbers_of(library)[0]) == CASES - 1
+    assert len(query_features(library)[0]) == CASES - 1
 
 
 # Letters that became others
@@ -183,15 +183,15 @@ def test_a_judgement_that_became_another_teaches_nothing(library):
 
 
 def test_rows_of_numbers_that_stand_for_other_cases_are_extracted_again(library):
-    ids, before = numbers_of(library)
+    ids, before = query_features(library)
     rows = ids.copy()
     rows[[3, 4]] = rows[[4, 3]]
     without_sums(library, "UPDATE feature_chunks SET case_rows = ?", rows.tobytes())
-    assert not np.array_equal(numbers_of(library)[1], before)
+    assert not np.array_equal(query_features(library)[1], before)
     assert parts_of(check_library(library)) == ["catalogue rows"]
     assert check_library(library, repair=True).open_harm == []
     extract_features(library, "colour_edge_texture", workers=1)
-    np.testing.assert_array_equal(numbers_of(library)[1], before)
+    np.testing.assert_array_equal(query_features(library)[1], before)
 
 
 def test_a_source_that_changed_keeps_no_ids_from_then_on(library):
@@ -277,7 +277,7 @@ def test_a_name_with_letters_that_are_none_is_salvaged(library):
     at = data.index(b"patient TEXT")
     data[at] |= 0x80
     (library / CATALOGUE).write_bytes(data)
-    before = numbers_of(library)[1] if check_library(library, repair=True) else None
+    before = query_features(library)[1] if check_library(library, repair=True) else None
     assert before is not None
     with Library.open(library) as opened:
         assert {row.patient for row in opened.catalogue.all_cases()} != {None}

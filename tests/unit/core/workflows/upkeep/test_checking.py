@@ -13,14 +13,14 @@ from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from semblance.core.workflows.searches.desk import close_desks
-from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from semblance.core.workflows.upkeep import mending
 from semblance.core.workflows.upkeep.backing_up import back_up
 from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
-from tests.helpers.libraries import numbers_of, raw, tables_of
+from tests.helpers.libraries import query_features, raw, tables_of
 from tests.unit.core.workflows.upkeep.conftest import CASES
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_library_is_refused(tmp_path):
 @pytest.mark.parametrize("damage", ["flipped", "gone", "swapped for nothing"])
 def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage):
     chunk = store_of(library) / "c" / "0" / "0"
-    ids, before = numbers_of(library)
+    ids, before = query_features(library)
     if damage == "flipped":
         flip(chunk)
     elif damage == "gone":
@@ -87,7 +87,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     else:
         chunk.write_bytes(b"")
     with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
-        numbers_of(library)
+        query_features(library)
     result = check_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
@@ -95,7 +95,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     assert "Metric 'plain'." in result.works
     mended = check_library(library, repair=True)
     assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
-    again, values = numbers_of(library)
+    again, values = query_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
     kept = list((library / mending.ASIDE).rglob("c/0/0"))
@@ -111,13 +111,13 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     assert parts_of(result) == ["images", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
     assert len(result.open_harm) == 2
-    assert len(numbers_of(library)[0]) == CASES - 1
+    assert len(query_features(library)[0]) == CASES - 1
 
 
 @pytest.mark.parametrize("checked", [True, False])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_store_without_its_description_gets_one(library, damage, checked):
-    _, before = numbers_of(library)
+    _, before = query_features(library)
     store = store_of(library)
     if not checked:
         make_before_sums(library, before)
@@ -131,12 +131,12 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
     assert "what describes its numbers is lost or damaged" in result.findings[0].says
     mended = check_library(library, repair=True)
     assert "all its numbers are there" in mended.findings[0].repaired
-    np.testing.assert_array_equal(numbers_of(library)[1], before)
+    np.testing.assert_array_equal(query_features(library)[1], before)
     assert parts_of(check_library(library)) == ([] if checked else ["features"])
 
 
 def test_numbers_without_check_sums_are_told_without_alarm(library):
-    before = numbers_of(library)[1]
+    before = query_features(library)[1]
     make_before_sums(library, before)
     result = check_library(library)
     assert [finding.harm for finding in result.findings] == [False]
@@ -184,8 +184,8 @@ def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(lib
     one.write_bytes(whole[1])
     two.write_bytes(whole[0])
     with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
-        search(library, "other", Query(case))
-    close_desks()
+        nearest_cases(library, "other", Query(case))
+    close_loaded_metrics()
     assert [f.part for f in check_library(library).open_harm] == ["metric", "metric"]
     assert check_library(library, repair=True).open_harm == []
     assert (one.read_bytes(), two.read_bytes()) == whole
@@ -264,7 +264,7 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert mended.open_harm == []
     assert check_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
-    assert len(numbers_of(library)[0]) == CASES
+    assert len(query_features(library)[0]) == CASES
 
 
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])

@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.library.library import Library
 from semblance.core.library.records import MetricRecord
-from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.upkeep.checking import check_library
 from semblance.core.workflows.upkeep.training_again import how_to_train_again
 from tests.helpers.program import semblance

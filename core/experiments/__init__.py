@@ -1,1 +1,0 @@
-"""A grid of cases, learners, parameters and protocols, measured cell by cell: resumable, told as it grows."""

@@ -1,0 +1,42 @@
+"""Whether text may be burnt into an image's pixels, where nothing can take it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semblance.core.imaging.dicom.attributes import text
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: The tags :func:`burnt_in_text` reads.
+TAGS = ("BurnedInAnnotation", "ConversionType", "ImageType")
+
+_SECONDARY = "1.2.840.10008.5.1.4.1.1.7"
+_ULTRASOUND = ("1.2.840.10008.5.1.4.1.1.6", "1.2.840.10008.5.1.4.1.1.3")
+#: Scanned documents and films, films and screens taken as an image or a video.
+_CONVERSIONS = frozenset(("DF", "DV", "SD", "SI", "DI", "WSD"))
+_SCREENS = ("SCREEN", "CAPTURE", "REPORT")
+
+
+def burnt_in_text(dataset: Dataset) -> str:
+    """ "yes" where the file says so, "possible" for ultrasound, secondary capture, scans and screens that do
+    not say there is none, else ""."""
+    said = text(dataset, "BurnedInAnnotation").upper()
+    if said == "YES":
+        return "yes"
+    if said == "NO":
+        return ""
+    sop_class, kinds = text(dataset, "SOPClassUID"), text(dataset, "ImageType").upper()
+    likely = (
+        text(dataset, "Modality").upper() in ("US", "OT", "SC")
+        or _is_of(sop_class, _SECONDARY)
+        or any(_is_of(sop_class, one) for one in _ULTRASOUND)
+        or text(dataset, "ConversionType").upper() in _CONVERSIONS
+        or any(word in kinds for word in _SCREENS)
+    )
+    return "possible" if likely else ""
+
+
+def _is_of(sop_class: str, family: str) -> bool:
+    return sop_class == family or sop_class.startswith(f"{family}.")

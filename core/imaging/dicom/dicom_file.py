@@ -1,0 +1,219 @@
+"""Opening DICOM files: the header read without the pixels, and where the pixels lie."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.attributes import tag_of
+from semblance.core.imaging.dicom.transfer_syntaxes import (
+    DEFLATED,
+    EXPLICIT_BIG,
+    EXPLICIT_LITTLE,
+    IMPLICIT_LITTLE,
+)
+from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
+from semblance.core.language import tr_lazy
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
+
+#: Length of a pixel element whose end is a mark and not counted.
+UNDEFINED = 0xFFFFFFFF
+
+_PREAMBLE = 128
+_PIXEL_TAGS = {0x7FE00008: "FloatPixelData", 0x7FE00009: "DoubleFloatPixelData", 0x7FE00010: "PixelData"}
+_LONG_VRS = frozenset((b"OB", b"OW", b"OF", b"OD", b"OL", b"OV", b"UN", b"SQ", b"UT", b"UC", b"UR"))
+_SHORT_VRS = frozenset(b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST SV TM UI UL US UV".split())
+#: A first element of a file without preamble is not longer than this.
+_LONGEST_FIRST = 1024
+
+
+@dataclass
+class DicomFile:
+    """A DICOM file whose header is read.
+
+    ``file`` holds the bytes as ``syntax`` has them (a deflated file's are inflated already); ``pixels`` is
+    the keyword of the pixel element, or "" where there is none; its value lies at ``offset`` and is
+    ``length`` bytes long (:data:`UNDEFINED` where packed); ``size`` is that of the file.
+    """
+
+    dataset: Dataset
+    file: BinaryIO
+    name: str
+    syntax: str
+    size: int
+    pixels: str = ""
+    pixel_vr: str = ""
+    offset: int = 0
+    length: int = 0
+
+    @property
+    def little(self) -> bool:
+        return self.syntax != EXPLICIT_BIG
+
+
+def looks_like_dicom(head: bytes) -> bool:
+    """Whether a file's first 136 bytes are those of a DICOM file, with its preamble or plausibly without."""
+    if head[_PREAMBLE : _PREAMBLE + 4] == b"DICM":
+        return True
+    if len(head) < 12:
+        return False
+    group, element = int.from_bytes(head[:2], "little"), int.from_bytes(head[2:4], "little")
+    if (group, head[:2]) not in ((2, b"\2\0"), (8, b"\10\0")) or element > 0x0100:
+        return False
+    if head[4:6] in _SHORT_VRS or head[4:6] in _LONG_VRS:
+        return head[4:6] in _LONG_VRS or int.from_bytes(head[6:8], "little") <= _LONGEST_FIRST
+    # Implicit: a length, and behind the value another element of the same group.
+    length = int.from_bytes(head[4:8], "little")
+    following = head[8 + length : 12 + length]
+    if length % 2 or length > _LONGEST_FIRST:
+        return False
+    return len(following) < 4 or (
+        following[:2] == head[:2] and int.from_bytes(following[2:4], "little") > element
+    )
+
+
+@contextlib.contextmanager
+def errors_as_bad_input(name: str) -> Iterator[None]:
+    """Turns whatever pydicom raises on a damaged file into BadInput about ``name``."""
+    _silence_reader()
+    try:
+        yield
+    except (BadInput, ImportError):
+        raise
+    except MemoryError:
+        raise BadInput(
+            tr_lazy("'{name}' needs more memory than this computer has free.", name=name),
+            "Close other programs.",
+        ) from None
+    except RecursionError:
+        raise BadInput(tr_lazy("'{name}' has sequences nested without end.", name=name), COPY_AGAIN) from None
+    except OSError as error:
+        if error.strerror:
+            raise BadInput(
+                tr_lazy("'{name}' cannot be read: {strerror}.", name=name, strerror=error.strerror),
+                "Check its disk.",
+            ) from None
+        raise BadInput(
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+        ) from None
+    except Exception as error:  # noqa: BLE001 - pydicom parses a stranger's bytes, which may fail in any way
+        raise BadInput(
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+        ) from None
+
+
+def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> DicomFile:
+    """Read the header of ``file`` from its start, all of it or only ``tags`` (keywords); no pixels.
+
+    Raises:
+        BadInput: no DICOM file, or its header is damaged.
+    """
+    from pydicom import dcmread
+
+    with errors_as_bad_input(name):
+        file.seek(0)
+        head = file.read(_PREAMBLE + 8)
+        if not head:
+            raise BadInput(tr_lazy("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
+        if not looks_like_dicom(head):
+            raise BadInput(tr_lazy("'{name}' is not a DICOM file.", name=name), COPY_AGAIN)
+        file.seek(0, io.SEEK_END)
+        size = file.tell()
+        if size > MAX_OBJECT_BYTES:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' is {size} long; the limit is {max_object_bytes}.",
+                    name=name,
+                    size=size_text(size),
+                    max_object_bytes=size_text(MAX_OBJECT_BYTES),
+                ),
+                "Leave it out.",
+            )
+        file.seek(0)
+        wanted: Any = None if tags is None else [tag_of(tag) for tag in tags]
+        dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
+        meta = getattr(dataset, "file_meta", None)
+        syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
+        if syntax == DEFLATED:
+            file, size = _inflated(file, name)
+            dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
+        implicit, little = dataset.original_encoding
+        if not syntax:
+            syntax = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
+        opened = DicomFile(dataset, file, name, syntax, size)
+        _find_pixels(opened, bool(implicit), bool(little))
+        if not opened.pixels and len(dataset) == 0 and file.tell() <= len(head):
+            raise BadInput(
+                tr_lazy("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
+            )
+        return opened
+
+
+def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
+    start = opened.file.read(12)
+    order: Any = "little" if little else "big"
+    if len(start) < 8:
+        return
+    tag = int.from_bytes(start[:2], order) << 16 | int.from_bytes(start[2:4], order)
+    if tag not in _PIXEL_TAGS:
+        return
+    opened.pixels = _PIXEL_TAGS[tag]
+    begin = opened.file.tell() - len(start)
+    if implicit:
+        opened.offset, opened.length, opened.pixel_vr = begin + 8, int.from_bytes(start[4:8], order), "OW"
+    elif start[4:6] in _LONG_VRS:
+        opened.offset, opened.length = begin + 12, int.from_bytes(start[8:12], order)
+        opened.pixel_vr = start[4:6].decode("ascii")
+    else:
+        opened.offset, opened.length = begin + 8, int.from_bytes(start[6:8], order)
+        opened.pixel_vr = start[4:6].decode("latin-1")
+
+
+def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
+    """A deflated file as an explicit little-endian one."""
+    from pydicom.dataset import FileMetaDataset
+    from pydicom.filebase import DicomFileLike
+    from pydicom.filereader import _read_file_meta_info, read_preamble
+    from pydicom.filewriter import write_file_meta_info
+    from pydicom.uid import UID
+
+    file.seek(0)
+    read_preamble(file, force=True)
+    meta = FileMetaDataset(_read_file_meta_info(file))
+    packed = file.read(MAX_FILE_BYTES + 1)
+    unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_FILE_BYTES + 1)
+    if len(unpacked) > MAX_FILE_BYTES:
+        raise BadInput(
+            tr_lazy("'{name}' unpacks to more than the limit of size.", name=name), "Leave it out."
+        )
+    meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
+    out = io.BytesIO()
+    out.write(b"\0" * _PREAMBLE + b"DICM")
+    write_file_meta_info(DicomFileLike(out), meta, enforce_standard=False)
+    out.write(unpacked)
+    size = out.tell()
+    out.seek(0)
+    return out, size
+
+
+def _silence_reader() -> None:
+    """pydicom warns about oddities of strangers' files; whether they matter, reading on tells."""
+    rule = ("ignore", None, Warning, re.compile(r"pydicom(\.|$)"), 0)
+    if rule not in warnings.filters:
+        warnings.filterwarnings("ignore", module=r"pydicom(\.|$)")
+
+
+def _short(error: Exception) -> str:
+    told = " ".join(str(error).split()) or type(error).__name__
+    return told if len(told) <= 160 else f"{told[:157]}..."

@@ -1,0 +1,48 @@
+"""Who the patient is: the one place where a patient's id and dates enter the program."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import TYPE_CHECKING
+
+from semblance.core.imaging.dicom.attributes import text
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: The tags :func:`patient_of` and :func:`date_of` read.
+TAGS = ("PatientID", "StudyInstanceUID", "StudyDate", "SeriesDate")
+
+_NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
+#: Shorter parts of names stand in too many words.
+_SHORTEST = 3
+
+
+def patient_of(dataset: Dataset) -> str | None:
+    """What cases of one patient have in common: the patient's id, else the study; never the name.
+
+    ``None`` where the file tells neither.
+    """
+    return text(dataset, "PatientID") or text(dataset, "StudyInstanceUID") or None
+
+
+def date_of(dataset: Dataset) -> datetime.date | None:
+    """The day of the study, else of the series; ``None`` where the file tells none that is a day."""
+    for keyword in ("StudyDate", "SeriesDate"):
+        digits = re.sub(r"[.:-]", "", text(dataset, keyword))
+        try:
+            return datetime.datetime.strptime(digits, "%Y%m%d").date()
+        except ValueError:
+            continue
+    return None
+
+
+def names_patient(said: str, dataset: Dataset) -> bool:
+    """Whether words somebody typed contain a name or an id that the header tells."""
+    typed = said.casefold()
+    for keyword in _NAMING:
+        for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):
+            if len(part) >= _SHORTEST and part in typed:
+                return True
+    return False

@@ -1,0 +1,165 @@
+"""How the pixels of an object are laid out: checked against all limits before anything is decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.attributes import integer, text, value
+from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, UNDEFINED, DicomFile
+from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN, check_syntax
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.language import tr_lazy
+
+#: Frames of one object.
+MAX_FRAMES = 1_000_000
+
+_ALLOCATED = (1, 8, 16, 32, 64)
+_FLOATS = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}
+
+
+@dataclass(frozen=True)
+class PixelLayout:
+    """``frames`` images of ``rows`` x ``columns`` with ``samples`` numbers a pixel.
+
+    ``allocated`` bits hold each number, of which ``stored`` count, the highest being ``high``; ``floating``
+    ones are floats. ``planar``: all red before all green. ``photometric`` is DICOM's own word.
+    """
+
+    frames: int
+    rows: int
+    columns: int
+    samples: int
+    photometric: str
+    allocated: int
+    stored: int
+    high: int
+    signed: bool
+    planar: bool
+    floating: bool
+
+    @property
+    def subsampled(self) -> bool:
+        """Two pixels share their colour in uncompressed data (YBR_FULL_422)."""
+        return self.photometric == "YBR_FULL_422"
+
+    @property
+    def frame_bits(self) -> int:
+        """Bits of one frame as it lies in an uncompressed file."""
+        samples = 2 if self.subsampled else self.samples
+        return self.rows * self.columns * samples * self.allocated
+
+
+def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
+    """
+    Raises:
+        BadInput: no pixels, a size that is no image's or above the limits, or pixels that are cut off.
+    """
+    name, dataset = opened.name, opened.dataset
+    if not opened.pixels:
+        raise BadInput(tr_lazy("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
+    check_syntax(opened.syntax, name)
+    rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
+    if rows is None or columns is None or rows < 1 or columns < 1:
+        raise BadInput(
+            tr_lazy(
+                "'{name}' has no pixels: {rows} rows and {columns} columns.",
+                name=name,
+                rows=rows or 0,
+                columns=columns or 0,
+            ),
+            COPY_AGAIN,
+        )
+    samples = 1 if value(dataset, "SamplesPerPixel") is None else integer(dataset, "SamplesPerPixel")
+    if samples not in (1, 3):
+        raise BadInput(
+            tr_lazy(
+                "'{name}' has {samples} samples a pixel; 1 and 3 can be read.", name=name, samples=samples
+            ),
+            COPY_AGAIN,
+        )
+    if rows * columns > max_pixels:
+        raise BadInput(
+            tr_lazy(
+                "'{name}' says it is {columns:,} x {rows:,} pixels, above the limit of "
+                "{max_pixels:g} megapixels.",
+                name=name,
+                columns=columns,
+                rows=rows,
+                max_pixels=max_pixels / 1e6,
+            ),
+            "Leave it out.",
+        )
+    floating = opened.pixels in _FLOATS
+    allocated = _FLOATS.get(opened.pixels) or integer(dataset, "BitsAllocated")
+    if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):
+        raise BadInput(
+            tr_lazy(
+                "'{name}' keeps a number in {allocated} bits, which cannot be read.",
+                name=name,
+                allocated=allocated,
+            ),
+            COPY_AGAIN,
+        )
+    stored = integer(dataset, "BitsStored") if not floating else allocated
+    stored = allocated if stored is None or not 1 <= stored <= allocated else stored
+    high = integer(dataset, "HighBit") if not floating else None
+    layout = PixelLayout(
+        _frames(opened),
+        rows,
+        columns,
+        samples,
+        text(dataset, "PhotometricInterpretation").upper() or ("RGB" if samples == 3 else "MONOCHROME2"),
+        allocated,
+        stored,
+        high if high is not None and stored - 1 <= high < allocated else stored - 1,
+        integer(dataset, "PixelRepresentation") == 1 and not floating,
+        samples == 3 and integer(dataset, "PlanarConfiguration") == 1,
+        floating,
+    )
+    _check_length(opened, layout)
+    return layout
+
+
+def _frames(opened: DicomFile) -> int:
+    said = value(opened.dataset, "NumberOfFrames")
+    if said is None and "NumberOfFrames" not in opened.dataset:
+        return 1
+    frames = 1 if said is None else integer(opened.dataset, "NumberOfFrames")
+    if said is None:
+        raw = opened.dataset.get_item("NumberOfFrames")
+        frames = 1 if raw is None or not raw.value else None
+    if frames is None or frames > MAX_FRAMES or frames < 0:
+        raise BadInput(
+            tr_lazy("'{opened}' does not say sensibly how many frames it has.", opened=opened.name),
+            COPY_AGAIN,
+        )
+    return max(1, frames)
+
+
+def _check_length(opened: DicomFile, layout: PixelLayout) -> None:
+    """
+    Raises:
+        BadInput: fewer bytes than the frames need, or packed pixels that are said to be plain.
+    """
+    plain = opened.syntax in PLAIN
+    if plain != (opened.length != UNDEFINED):
+        what = "packed" if plain else "plain"
+        raise BadInput(
+            tr_lazy("'{opened}' holds {what} pixels but says otherwise.", opened=opened.name, what=what),
+            COPY_AGAIN,
+        )
+    if not plain:
+        return
+    needed = -(-layout.frames * layout.frame_bits // 8)
+    there = min(opened.length, opened.size - opened.offset)
+    if there < needed:
+        raise BadInput(
+            tr_lazy(
+                "'{opened}' is cut off: {there:,} bytes of pixels where {needed:,} belong.",
+                opened=opened.name,
+                there=there,
+                needed=needed,
+            ),
+            COPY_AGAIN,
+        )

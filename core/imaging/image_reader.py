@@ -1,0 +1,390 @@
+"""Images and volumes by address: plain files, entries of zips, rows of array files, series of files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.arrays import ArrayFile, check_row
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
+from semblance.core.imaging.raster import decode, unit_range
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
+from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.imaging.zip_archive import ZipArchive, open_plainly, read_file
+from semblance.core.language import tr_lazy
+
+_OPEN_CONTAINERS = 4
+_Stamp = tuple[int, int, int]
+
+
+class ImageReader:
+    """Reads images by address and keeps the last few zip and array files open between them.
+
+    Close it, or use it in a ``with`` statement. It may be used from several threads; decoding runs beside
+    each other, reading one after the other.
+    """
+
+    def __init__(self, max_pixels: int = MAX_PIXELS) -> None:
+        self.max_pixels = max_pixels
+        self._lock = threading.RLock()
+        self._packages: OrderedDict[Path, tuple[_Stamp, ZipArchive]] = OrderedDict()
+        self._array_files: OrderedDict[tuple[Path, str], tuple[_Stamp, ArrayFile]] = OrderedDict()
+        self._arrays: OrderedDict[tuple[Path, str], tuple[_Stamp, npt.NDArray[Any]]] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every file; the reader may be used again afterwards."""
+        with self._lock:
+            for _, package in self._packages.values():
+                package.close()
+            for _, arrays in self._array_files.values():
+                arrays.close()
+            self._packages.clear()
+            self._array_files.clear()
+            self._arrays.clear()
+
+    def read_bytes(self, address: ImageAddress) -> bytes:
+        """The image file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in
+        several files only single slices can be asked for.
+
+        Raises:
+            BadInput: missing, damaged, or refused by the limits of size.
+        """
+        with self._lock:
+            found = self._bytes_or_array(address)
+        return found if isinstance(found, bytes) else found.tobytes()
+
+    def open(self, address: ImageAddress, region: Region | None = None) -> Image:
+        """The decoded image; of a volume the slice that ``region`` means, else its middle one.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`, or not an image.
+        """
+        if address.slices:
+            return self.open(address.slices[shown_slice(len(address.slices), region)])
+        with self.dicom_file(address) as file:
+            if file is not None:
+                return self._frame_of(file, address, region)
+        with self._lock:
+            found = self._bytes_or_array(address)
+        if isinstance(found, bytes):
+            return self.decode(found, address, region)
+        if is_volume_shape(found.shape):
+            stack = array_stack(found, str(address), self._array_spacing(address))
+            return stack.image(stack.middle(region))
+        return image_of(found, str(address))
+
+    def decode(self, data: bytes, address: ImageAddress, region: Region | None = None) -> Image:
+        """:meth:`open` of an image file whose bytes are at hand.
+
+        Raises:
+            BadInput: not an image, too large, damaged or cut off.
+        """
+        if sniff(data[:HEAD_BYTES]) == DICOM:
+            return self._frame_of(io.BytesIO(data), address, region)
+        return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
+
+    def _frame_of(self, file: BinaryIO, address: ImageAddress, region: Region | None) -> Image:
+        from semblance.core.imaging.dicom.images import DicomImages
+
+        images = DicomImages(file, str(address), self.max_pixels)
+        frame = shown_slice(len(images), region) if address.frame is None else address.frame
+        return images.image(frame)
+
+    @contextlib.contextmanager
+    def dicom_file(self, address: ImageAddress) -> Iterator[BinaryIO | None]:
+        """The DICOM file at ``address`` open for reading; ``None`` where something else lies there.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        file: BinaryIO | None = None
+        if address.slices:
+            pass
+        elif not address.member:
+            file = open_plainly(address.container, str(address.container))
+        elif not self.is_array(address):
+            with self._lock:
+                package = self._package(address.container)[1]
+                if sniff(package.head(address.member, HEAD_BYTES)) == DICOM:
+                    file = io.BytesIO(package.read(address.member))
+        if file is None:
+            yield None
+            return
+        with file:
+            head = file.read(HEAD_BYTES)
+            yield file if sniff(head) == DICOM else None
+
+    def is_array(self, address: ImageAddress) -> bool:
+        """Whether ``address`` is an array, or a row of one, and no image file.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        return not address.slices and self._array_shape(address) is not None
+
+    def is_stack(self, address: ImageAddress) -> bool:
+        """Whether :meth:`stack` gives a volume for ``address``; nothing is decoded.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        if address.slices:
+            return True
+        shape = self._array_shape(address)
+        if shape is not None:
+            return is_volume_shape(shape)
+        if address.frame is not None:
+            return False
+        with self.dicom_file(address) as file:
+            if file is None:
+                return False
+            from semblance.core.imaging.dicom.images import DicomImages
+
+            return len(DicomImages(file, str(address), self.max_pixels)) > 1
+
+    def stack(self, address: ImageAddress) -> Stack:
+        """The volume at ``address``, its slices read when asked for, through this reader.
+
+        Raises:
+            BadInput: as :meth:`open`, or a single image.
+        """
+        if address.slices:
+            return self._of_files(address)
+        if not self.is_stack(address):
+            raise BadInput(
+                tr_lazy("'{address}' is a single image, not a volume.", address=address),
+                "Choose a series or a volume.",
+            )
+        if not self.is_array(address):
+            return self._of_frames(address)
+        with self._lock:
+            found = self._bytes_or_array(address)
+        assert not isinstance(found, bytes)
+        return array_stack(found, str(address), self._array_spacing(address))
+
+    def _of_frames(self, address: ImageAddress) -> Stack:
+        from semblance.core.imaging.dicom.images import DicomStack
+
+        if address.member:
+            file: BinaryIO = io.BytesIO(self.read_bytes(address))
+        else:
+            file = open_plainly(address.container, str(address.container))
+        return DicomStack(file, str(address), self.max_pixels)
+
+    def _of_files(self, address: ImageAddress) -> Stack:
+        stack = FileStack(address, self.open)
+        headers = []
+        # Three neighbours tell the distance even where one of them is missing.
+        for part in address.slices[:3]:
+            with self.dicom_file(part) as file:
+                if file is not None:
+                    from semblance.core.imaging.dicom.dicom_file import open_dicom
+
+                    headers.append(open_dicom(file, str(part)).dataset)
+        if headers:
+            from semblance.core.imaging.dicom.images import series_facts
+
+            stack.spacing_mm, stack.directions = series_facts(headers)
+        return stack
+
+    def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:
+        """Size and thumbnail of the image, which is decoded completely; of a volume its middle slice.
+
+        Raises:
+            BadInput: as :meth:`open`.
+        """
+        if address.slices or self.is_stack(address):
+            return inspect_image(self.open(address), longest)
+        with self.dicom_file(address) as file:
+            if file is not None:
+                return inspect_image(self._frame_of(file, address, None), longest)
+        with self._lock:
+            found = self._bytes_or_array(address)
+        if isinstance(found, bytes):
+            return inspect(found, str(address), longest, frame=address.frame, max_pixels=self.max_pixels)
+        return inspect_image(image_of(found, str(address)), longest)
+
+    def array_file(self, address: ImageAddress) -> ArrayFile:
+        """The arrays of an .npz on disk (``member`` empty) or within a zip (``member`` its entry).
+
+        The file stays the reader's own: it is closed when others push it out or the reader closes.
+
+        Raises:
+            BadInput: missing, damaged or no file of arrays.
+        """
+        with self._lock:
+            return self._array_file(address.container, address.member)[1]
+
+    def _array_shape(self, address: ImageAddress) -> tuple[int, ...] | None:
+        """Shape of the array at ``address``, or of its row; ``None`` where there is no array."""
+        with self._lock:
+            place = self._array_place(address)
+            if place is None:
+                return None
+            entry, array = place
+            shape = self._array_file(address.container, entry)[1].header(array).shape
+        return shape if address.frame is None else shape[1:]
+
+    def _array_spacing(self, address: ImageAddress) -> Spacing | None:
+        """The spacing that the file of the array at ``address`` tells."""
+        with self._lock:
+            place = self._array_place(address)
+            if place is None or place[1] == SPACING:
+                return None
+            file = self._array_file(address.container, place[0])[1]
+            return stored_spacing(file.read(SPACING), address.frame) if SPACING in file.names else None
+
+    def _array_place(self, address: ImageAddress) -> tuple[str, str] | None:
+        """(entry of the zip or "", array) of an address within an array file; ``None`` for an image file."""
+        if not address.member:
+            return None
+        package = self._package(address.container)[1]
+        if address.member in package.entries:
+            return None
+        if f"{address.member}.npy" in package.entries:
+            return "", address.member
+        entry, mark, array = address.member.rpartition("!")
+        return (entry, array) if mark and entry in package.entries else None
+
+    def _bytes_or_array(self, address: ImageAddress) -> bytes | npt.NDArray[Any]:
+        if not address.member:
+            return read_file(address.container, str(address.container))
+        place = self._array_place(address)
+        if place is not None:
+            return self._rows(address.container, *place, address.frame)
+        return self._package(address.container)[1].read(address.member)
+
+    def _rows(self, container: Path, entry: str, array: str, frame: int | None) -> npt.NDArray[Any]:
+        stamp, file = self._array_file(container, entry)
+        if frame is not None:
+            row = file.row(array, frame)
+            if row is not None:
+                return row
+        key = (container, f"{entry}!{array}")
+        kept = self._arrays.get(key)
+        if kept is None or kept[0] != stamp:
+            whole = file.read(array)
+            room = MAX_ARRAY_BYTES - whole.nbytes
+            self._arrays.pop(key, None)
+            while self._arrays and sum(other.nbytes for _, other in self._arrays.values()) > room:
+                self._arrays.popitem(last=False)
+            self._arrays[key] = (stamp, whole)
+        else:
+            whole = kept[1]
+            self._arrays.move_to_end(key)
+        if frame is None:
+            return whole
+        check_row(whole.shape, array, frame, file.name)
+        return np.asarray(whole[frame])
+
+    def _package(self, container: Path) -> tuple[_Stamp, ZipArchive]:
+        stamp = _stamp(container)
+        kept = self._packages.pop(container, None)
+        if kept is not None and kept[0] != stamp:
+            kept[1].close()
+            kept = None
+        if kept is None:
+            kept = (stamp, ZipArchive(container, str(container)))
+        self._packages[container] = kept
+        if len(self._packages) > _OPEN_CONTAINERS:
+            self._packages.popitem(last=False)[1][1].close()
+        return kept
+
+    def _array_file(self, container: Path, entry: str) -> tuple[_Stamp, ArrayFile]:
+        stamp = _stamp(container)
+        key = (container, entry)
+        kept = self._array_files.pop(key, None)
+        if kept is not None and kept[0] != stamp:
+            kept[1].close()
+            kept = None
+        if kept is None:
+            if entry:
+                within = io.BytesIO(self._package(container)[1].read(entry))
+                kept = (stamp, ArrayFile(within, f"{container}!{entry}"))
+            else:
+                kept = (stamp, ArrayFile(container, str(container)))
+        self._array_files[key] = kept
+        if len(self._array_files) > _OPEN_CONTAINERS:
+            self._array_files.popitem(last=False)[1][1].close()
+        return kept
+
+
+def shown_slice(depth: int, region: Region | None = None) -> int:
+    """Which of ``depth`` slices stands for the volume: the middle of ``region``, else of all of them."""
+    wanted = None if region is None else region.middle_slice
+    return depth // 2 if wanted is None else min(max(wanted, 0), depth - 1)
+
+
+def open_image(where: str | Path | ImageAddress, region: Region | None = None) -> Image:
+    """The image in a file, a zip's entry or an array's row; of a volume the slice ``region`` means, else
+    its middle one.
+
+    Raises:
+        BadInput: missing, damaged, not an image, or above the limits of size; the message names the file.
+    """
+    address = where if isinstance(where, ImageAddress) else ImageAddress(Path(where))
+    with ImageReader() as reader:
+        return reader.open(address, region)
+
+
+def image_of(values: npt.NDArray[Any], name: str) -> Image:
+    """An array as an image: (h, w), (h, w, 1) or (h, w, 3) of any numbers.
+
+    Bytes and 16-bit unsigned numbers are kept, true and false become white and black, anything else is
+    brought to 0..1 as :func:`semblance.core.imaging.raster.unit_range` tells.
+
+    Raises:
+        BadInput: another shape, no pixels, or no number in any of them.
+    """
+    if values.ndim == 3 and values.shape[2] == 1:
+        values = values[:, :, 0]
+    if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] != 3) or values.size == 0:
+        shape = " x ".join(str(side) for side in values.shape) or "no"
+        raise BadInput(
+            tr_lazy("'{name}' is an array of {shape} numbers, not an image.", name=name, shape=shape),
+            "An image is rows x columns, or rows x columns x 3 colours.",
+        )
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8) * np.uint8(255)
+    if values.dtype == np.uint8:
+        return Image(np.ascontiguousarray(values), 255.0, name)
+    if values.dtype.kind == "u" and values.dtype.itemsize == 2:
+        return Image(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
+    if values.dtype.kind not in "iuf":
+        raise BadInput(tr_lazy("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
+    return Image(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
+
+
+def _stamp(path: Path) -> _Stamp:
+    """Changes when the file does, so that a handle kept open never shows an older file."""
+    try:
+        facts = path.stat()
+    except (OSError, ValueError):
+        open_plainly(path, str(path)).close()
+        raise BadInput(
+            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and who may read it."
+        ) from None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -1,0 +1,65 @@
+"""Stand-ins for what tells who a patient is, made with a key that each library keeps for itself."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+import secrets
+
+#: Bytes of a library's key.
+KEY_BYTES = 32
+
+_LONGEST_SHIFT = 3650
+_TELLING = re.compile(
+    r"^(?:name|dob|mrn|ssn)$"
+    r"|(?:patient|subject|first|last|full|family|given|middle|maiden|sur|fore)[\W_]*name"
+    r"|birth|address|phone|e-?mail|accession|physician|medical[\W_]*record|social[\W_]*security|insurance",
+    re.IGNORECASE,
+)
+
+
+class Pseudonyms:
+    """Replaces ids, UIDs and dates; the same every time for one key, and nobody's guess without it.
+
+    Keyed BLAKE2b (RFC 7693): whoever has no key cannot try ids out either.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @staticmethod
+    def new_key() -> bytes:
+        return secrets.token_bytes(KEY_BYTES)
+
+    def patient(self, patient: str) -> str:
+        """ "P-" and 16 hexadecimal digits."""
+        return f"P-{self._digest('patient', patient, 8).hex()}"
+
+    def case(self, key: str) -> str:
+        """16 hexadecimal digits for the key of a case, which has the names of its folders in it."""
+        return self._digest("case", key, 8).hex()
+
+    def reference(self, name: str) -> str:
+        """32 hexadecimal digits by which whoever has the key finds ``name`` again."""
+        return self._digest("reference", name, 16).hex()
+
+    def uid(self, uid: str) -> str:
+        """A UID for another, of the form DICOM derives from UUIDs (PS3.5 B.2)."""
+        return f"2.25.{int.from_bytes(self._digest('uid', uid, 16), 'big')}"
+
+    def date(self, date: datetime.date, patient: str) -> datetime.date:
+        """``date`` as many days earlier as all dates of ``patient``: 1 to 3,650; intervals stay."""
+        days = 1 + int.from_bytes(self._digest("date", patient, 8), "big") % _LONGEST_SHIFT
+        return datetime.date.fromordinal(max(1, date.toordinal() - days))
+
+    def _digest(self, what: str, said: str, size: int) -> bytes:
+        hashed = hashlib.blake2b(
+            said.encode("utf-8", "surrogatepass"), digest_size=size, key=self._key, person=what.encode()
+        )
+        return hashed.digest()
+
+
+def is_identifying(column: str) -> bool:
+    """Whether a column called so tells who or where a patient is (a name, an address, a birth date)."""
+    return _TELLING.search(column.strip()) is not None

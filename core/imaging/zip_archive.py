@@ -1,0 +1,316 @@
+"""Zip archives from strangers: entries with unsafe names refused, every read bounded.
+
+Python's ``zipfile`` reads the table of contents; the entries are unpacked here, because it lets a few bytes
+of bzip2 unpack to gigabytes before the declared size is looked at.
+"""
+
+from __future__ import annotations
+
+import bz2
+import calendar
+import io
+import lzma
+import os
+import re
+import stat
+import struct
+import threading
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from semblance.core.language import tr_lazy
+
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+_METHODS = {
+    zipfile.ZIP_STORED: "stored",
+    zipfile.ZIP_DEFLATED: "deflate",
+    zipfile.ZIP_BZIP2: "bzip2",
+    zipfile.ZIP_LZMA: "LZMA",
+}
+_ENCRYPTED = 0x1
+#: Enough packed bytes for the start of any entry: a bzip2 block gives nothing before it is complete.
+_HEAD_PACKED = 1 << 20
+
+
+class _Decompressor(Protocol):
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
+
+
+class ZipArchive:
+    """A zip open for reading. One may be used from several threads.
+
+    ``entries`` maps the names of the entries that may be read; ``refused`` lists the others with the reason.
+    Folders are in neither.
+    """
+
+    def __init__(self, file: Path | BinaryIO, name: str) -> None:
+        """``file`` is a path, or an open file that then belongs to the package.
+
+        Raises:
+            BadInput: not a zip, or its table of contents is damaged.
+        """
+        self.name = name
+        self.entries: dict[str, zipfile.ZipInfo] = {}
+        self.refused: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+        self._file = open_plainly(file, name) if isinstance(file, Path) else file
+        try:
+            with zipfile.ZipFile(self._file) as archive:
+                infos = archive.infolist()
+            self._file.seek(0, 2)
+            self._size = self._file.tell()
+        except Exception as error:  # noqa: BLE001 - damaged tables raise anything, down to struct.error
+            self._file.close()
+            raise BadInput(
+                tr_lazy("'{name}' is no zip archive, or a damaged or cut off one.", name=name),
+                "Copy or download it again, or unpack it and import the folder.",
+            ) from (error if isinstance(error, OSError) else None)
+        for info in infos:
+            self._list(info)
+
+    def _list(self, info: zipfile.ZipInfo) -> None:
+        reason = unsafe_name(info.orig_filename) or _unreadable(info)
+        if reason is None and info.is_dir():
+            return
+        if reason is None and info.filename in self.entries:
+            reason = tr_lazy("a second entry of the same name")
+        if reason is None:
+            self.entries[info.filename] = info
+        else:
+            self.refused.append((info.orig_filename, reason))
+
+    def read(self, entry: str) -> bytes:
+        """All bytes of an entry.
+
+        Raises:
+            BadInput: no such entry, or it is damaged or not of the size it declares.
+        """
+        info = self._info(entry)
+        data = self._unpacked(info, self._packed(info, info.compress_size), info.file_size + 1)
+        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+            raise self._damaged(entry)
+        return data
+
+    def head(self, entry: str, count: int) -> bytes:
+        """The first ``count`` bytes of an entry, or fewer.
+
+        Raises:
+            BadInput: as :meth:`read`.
+        """
+        info = self._info(entry)
+        return self._unpacked(info, self._packed(info, min(info.compress_size, _HEAD_PACKED)), count)
+
+    def read_stored(self, entry: str, offset: int, count: int) -> bytes | None:
+        """``count`` bytes from ``offset`` of an entry stored without compression; ``None`` if it is packed.
+
+        Raises:
+            BadInput: as :meth:`read`; also a range outside the entry.
+        """
+        info = self._info(entry)
+        if info.compress_type != zipfile.ZIP_STORED:
+            return None
+        if offset < 0 or count < 0 or offset + count > info.file_size:
+            raise self._damaged(entry)
+        return self._packed(info, count, offset)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock:
+            self._file.close()
+
+    def _info(self, entry: str) -> zipfile.ZipInfo:
+        info = self.entries.get(entry)
+        if info is not None:
+            return info
+        reasons: Mapping[str, str] = dict(self.refused)
+        if entry in reasons:
+            raise BadInput(
+                tr_lazy(
+                    "'{entry}' of '{name}' is refused: {reasons}.",
+                    entry=entry,
+                    name=self.name,
+                    reasons=reasons[entry],
+                ),
+                "Mend the archive or leave it out.",
+            )
+        raise BadInput(
+            tr_lazy("'{name}' has no entry '{entry}'.", name=self.name, entry=entry),
+            "Import the archive again.",
+        )
+
+    def _packed(self, info: zipfile.ZipInfo, count: int, offset: int = 0) -> bytes:
+        with self._lock:
+            try:
+                self._file.seek(info.header_offset)
+                signature, name_length, extra_length = _LOCAL_HEADER.unpack(
+                    self._file.read(_LOCAL_HEADER.size)
+                )
+                start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
+                if signature != b"PK\x03\x04" or start + info.compress_size > self._size:
+                    raise self._damaged(info.filename)
+                self._file.seek(start + offset)
+                data = self._file.read(count)
+            except (struct.error, ValueError, OverflowError):
+                raise self._damaged(info.filename) from None
+            except OSError as error:
+                raise BadInput(
+                    tr_lazy(
+                        "'{name}' cannot be read: {reason}.", name=self.name, reason=error.strerror or error
+                    ),
+                    "Check that the disk is connected, then try again.",
+                ) from error
+        if len(data) != count:
+            raise self._damaged(info.filename)
+        return data
+
+    def _unpacked(self, info: zipfile.ZipInfo, packed: bytes, most: int) -> bytes:
+        """At most ``most`` bytes out of ``packed``."""
+        try:
+            if info.compress_type == zipfile.ZIP_STORED:
+                return packed[:most]
+            if info.compress_type == zipfile.ZIP_DEFLATED:
+                return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most)
+            decompressor: _Decompressor
+            if info.compress_type == zipfile.ZIP_BZIP2:
+                decompressor = bz2.BZ2Decompressor()
+            else:
+                decompressor, packed = _lzma(packed, info.file_size)
+            return decompressor.decompress(packed, most)
+        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, struct.error):
+            raise self._damaged(info.filename) from None
+
+    def _damaged(self, entry: str) -> BadInput:
+        return BadInput(
+            tr_lazy("'{entry}' of '{name}' is damaged or cut off.", entry=entry, name=self.name),
+            "Copy or download the archive again.",
+        )
+
+
+def open_plainly(path: Path, name: str) -> io.BufferedReader:
+    """A plain file open for reading; pipes and devices, which could wait for ever, are refused.
+
+    Raises:
+        BadInput: missing, not readable, or not a plain file.
+    """
+    try:
+        _check_plain(path.stat(), name)
+        # What was a file a moment ago may be a pipe by now: opened so, it does not wait for a writer.
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+        try:
+            _check_plain(os.fstat(file.fileno()), name)
+        except BadInput:
+            file.close()
+            raise
+        return file
+    except FileNotFoundError:
+        raise BadInput(
+            tr_lazy("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
+        ) from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
+        raise BadInput(
+            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
+        ) from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | int(getattr(os, "O_NONBLOCK", 0)))
+
+
+def _check_plain(facts: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise BadInput(
+            tr_lazy("'{name}' is not a plain file.", name=name), "Choose a file or a folder of files."
+        )
+
+
+def read_file(path: Path, name: str) -> bytes:
+    """All bytes of a plain file.
+
+    Raises:
+        BadInput: as :func:`open_plainly`, or above the limit of size.
+    """
+    with open_plainly(path, name) as file:
+        try:
+            data = file.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise BadInput(
+                tr_lazy("'{name}' cannot be read: {reason}.", name=name, reason=error.strerror or error),
+                "Check that the disk is connected, then try again.",
+            ) from None
+    if len(data) > MAX_FILE_BYTES:
+        raise BadInput(
+            tr_lazy(
+                "'{name}' is larger than the limit of {max_file_bytes}.",
+                name=name,
+                max_file_bytes=size_text(MAX_FILE_BYTES),
+            ),
+            "Make it smaller or leave it out.",
+        )
+    return data
+
+
+def unsafe_name(name: str) -> str | None:
+    """Why an entry of this name is not read; ``None`` when the name is safe."""
+    if not name or "\0" in name:
+        return tr_lazy("its name is empty or holds a NUL character")
+    if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
+        return tr_lazy("its name is an absolute path")
+    if ".." in re.split(r"[/\\]", name):
+        return tr_lazy("its name leads out of the archive with '..'")
+    if "\\" in name:
+        return tr_lazy("its name holds a backslash")
+    return None
+
+
+def modified_ns(info: zipfile.ZipInfo) -> int:
+    """Time of change in ns as the zip says (it knows no time zone); 0 where it says nothing sensible."""
+    try:
+        return calendar.timegm((*info.date_time, 0, 0, 0)) * 1_000_000_000
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _unreadable(info: zipfile.ZipInfo) -> str | None:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return tr_lazy("it is a link, and links are not followed")
+    if info.flag_bits & _ENCRYPTED:
+        return tr_lazy("it is locked with a password; unpack the archive and import the folder")
+    if info.compress_type not in _METHODS:
+        return tr_lazy(
+            "its compression (method {compress_type}) is not supported; unpack the archive yourself",
+            compress_type=info.compress_type,
+        )
+    if info.file_size > MAX_FILE_BYTES:
+        return tr_lazy(
+            "it unpacks to {file_size}, above the limit of {max_file_bytes}",
+            file_size=size_text(info.file_size),
+            max_file_bytes=size_text(MAX_FILE_BYTES),
+        )
+    if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
+        return tr_lazy(
+            "it unpacks {compress_size} to {file_size}, as only an archive made to fill a disk does",
+            compress_size=size_text(info.compress_size),
+            file_size=size_text(info.file_size),
+        )
+    return None
+
+
+def _lzma(packed: bytes, unpacked_size: int) -> tuple[_Decompressor, bytes]:
+    """The decompressor for a zip's LZMA entry, and the packed bytes behind its properties."""
+    length = struct.unpack("<H", packed[2:4])[0]
+    flags, dictionary = struct.unpack("<BI", packed[4 : 4 + length])
+    # A match never reaches back further than the output is long: no need to trust a claim of 4 GB.
+    lzma_filter = {
+        "id": lzma.FILTER_LZMA1,
+        "dict_size": min(dictionary, max(unpacked_size, 4096)),
+        "lc": flags % 9,
+        "lp": flags // 9 % 5,
+        "pb": flags // 45,
+    }
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[lzma_filter]), packed[4 + length :]

@@ -1,0 +1,1 @@
+"""The objective of class-conditional nearest neighbours (CCML), and its optimisation."""

@@ -1,1 +1,0 @@
-"""The learners the papers measure against, one file each."""

@@ -1,0 +1,37 @@
+"""The one door to torch, and what to say where it is not installed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+
+
+def torch_for(title: str) -> Any:
+    """The module ``torch``; ``title`` names the learner that needs it.
+
+    Raises:
+        BadInput: it is not installed.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise BadInput(
+            tr_lazy("{title} needs PyTorch, which is not installed.", title=title),
+            'Install it with: pip install "semblance[deep]".',
+        ) from None
+    return torch
+
+
+@contextlib.contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Numbers that do not depend on how many processors there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

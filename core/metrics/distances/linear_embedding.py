@@ -1,0 +1,60 @@
+"""A linear map learnt on top of another distance's embedding."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Distance, Matrix, Part
+
+
+class MappedDistance(Distance):
+    """d(x, x') = |L (e(x) - e(x'))|^2 with e the embedding of ``base`` and L of shape (r, m)."""
+
+    kind: ClassVar[str] = "mapped"
+
+    def __init__(self, base: Distance, L: Matrix) -> None:
+        self.base = base
+        self.L = L
+        self.ties = base.ties
+
+    @property
+    def n_features(self) -> int:
+        return self.base.n_features
+
+    def embed(self, X: Matrix) -> Matrix:
+        return self.base.embed(X) @ self.L.T
+
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+        """One part a dimension of the base's embedding, numbered from 1: z_k (Mz)_k, M = L'L."""
+        z = (self.base.embed(q[np.newaxis]) - self.base.embed(x[np.newaxis]))[0]
+        amounts = z * (self.L.T @ (self.L @ z))
+        return [
+            Part(tr_lazy("dimension {number}", number=number), float(amount))
+            for number, amount in enumerate(amounts, 1)
+        ]
+
+    def settings(self) -> dict[str, Any]:
+        return {"base": self.base.kind, "settings": self.base.settings()}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"L": self.L, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        from semblance.core.metrics.distances import DISTANCES
+
+        kinds = {kind.kind: kind for kind in DISTANCES if kind is not cls}
+        L, inner = arrays.get("L"), settings.get("settings")
+        if settings.get("base") not in kinds or not isinstance(inner, dict):
+            raise BadInput("A mapped distance without the one it stands on.")
+        own = {name.removeprefix("base_"): array for name, array in arrays.items() if name != "L"}
+        base = kinds[settings["base"]].restore(inner, own)
+        width = base.embed(np.zeros((1, base.n_features))).shape[1]
+        if L is None or L.ndim != 2 or L.dtype != np.float64 or len(L) == 0 or L.shape[1] != width:
+            raise BadInput("The map of a mapped distance does not fit the one it stands on.")
+        return cls(base, L)

@@ -1,0 +1,87 @@
+"""A metric's embedding beside the plain features, changed along the directions that clicks taught."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distances.linear import parts_by_group
+
+#: The part of a distance that the clicks made.
+CLICKS = "clicks"
+
+
+class ClickedDistance(Distance):
+    """d(x, x') = |z|^2 + sum_r g_r (w_r . z)^2 with z = u(x) - u(x'), u = [s e(x), w * x].
+
+    ``base`` gives e (d,) -> (m,); ``scale`` s, ``weights`` w (d,); ``directions`` (r, m + d) with orthonormal
+    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`).
+    """
+
+    kind: ClassVar[str] = "clicked"
+
+    def __init__(
+        self, base: Distance, scale: float, weights: Matrix, directions: Matrix, gains: Matrix
+    ) -> None:
+        self.base, self.scale, self.weights = base, scale, weights
+        self.directions, self.gains = directions, gains
+
+    @property
+    def n_features(self) -> int:
+        return self.base.n_features
+
+    def _coordinates(self, X: Matrix) -> Matrix:
+        return np.hstack([self.base.embed(X) * self.scale, X * self.weights])
+
+    def embed(self, X: Matrix) -> Matrix:
+        u = self._coordinates(X)
+        stretched = (u @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
+        out: Matrix = u + stretched @ self.directions
+        return out
+
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+        """What the metric started from says, each group of features, and what the clicks changed."""
+        pair = np.stack([q, x])
+        u = self._coordinates(pair)
+        z, embedded = u[0] - u[1], self.embed(pair)
+        e = embedded[0] - embedded[1]
+        begun = [(part.name, part.amount * self.scale**2) for part in self.base.parts(q, x, names)]
+        plain = z[len(z) - len(self.weights) :] ** 2
+        changed = float(self.gains @ (self.directions @ z) ** 2)
+        told = (*(name for name, _ in begun), *names, CLICKS)
+        amounts = np.array([*(amount for _, amount in begun), *plain, changed])
+        return parts_by_group(amounts, told, float(e @ e))
+
+    def settings(self) -> dict[str, Any]:
+        return {"base": self.base.kind, "settings": self.base.settings(), "scale": self.scale}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        own = {"weights": self.weights, "directions": self.directions, "gains": self.gains}
+        return {**own, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        from semblance.core.metrics.distances import DISTANCES
+
+        kinds = {kind.kind: kind for kind in DISTANCES}
+        inner, scale = settings.get("settings"), settings.get("scale")
+        if settings.get("base") not in kinds or not isinstance(inner, dict) or not isinstance(scale, float):
+            raise BadInput("A distance learnt from clicks lacks the one it started from.")
+        own = {name: arrays[name] for name in ("weights", "directions", "gains") if name in arrays}
+        if len(own) != 3 or any(array.dtype != np.float64 for array in own.values()):
+            raise BadInput("A distance learnt from clicks lacks what was learnt.")
+        rest = {name.removeprefix("base_"): array for name, array in arrays.items() if name not in own}
+        base = kinds[settings["base"]].restore(inner, rest)
+        distance = cls(base, scale, own["weights"], own["directions"], own["gains"])
+        if distance.weights.shape != (base.n_features,) or not base.embeds:
+            raise BadInput("A distance learnt from clicks does not fit the one it started from.")
+        width = distance._coordinates(np.zeros((1, base.n_features))).shape[1]
+        if distance.directions.shape != (len(distance.gains), width) or distance.gains.ndim != 1:
+            raise BadInput("The directions of a distance learnt from clicks have the wrong form.")
+        if (distance.gains < -1.0).any():
+            raise BadInput("A distance learnt from clicks would be negative.")
+        return distance

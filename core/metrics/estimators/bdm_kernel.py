@@ -1,0 +1,163 @@
+"""Kernel BDM: boosted bits on kernel values instead of features.
+
+Yang, Jin, Mummert, Sukthankar, Goode, Zheng, Hoi, Satyanarayanan: A Boosting Framework for Visuality-
+Preserving Distance Metric Learning and Its Application to Medical Image Retrieval. IEEE Transactions on
+Pattern Analysis and Machine Intelligence 32(1), 2010; 3.4, the second case of f(x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.boosting.bdm_boosting import Bit
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.estimators.bdm import BDMV, Space, stacked
+from semblance.core.metrics.numerics.kernels import KERNELS, MAX_DEGREE, Kernel, lengths
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.parameters import Parameter
+
+#: Kernel values of all training cases with the landmarks, 8 bytes each: 2 GiB.
+MAX_KERNEL_VALUES = 1 << 28
+#: Landmarks between which the median distance is taken.
+_MEDIAN_OF = 1_000
+#: A direction of the landmarks' kernel matrix with a smaller share of its largest eigenvalue is rounding.
+_NO_EIGENVALUE = 1e-10
+
+
+class BDMKernel(BDMV):
+    """The eigenproblem is that of K (L- - L+) K and a bit is f(x) = [sum_i u_i k(x, x_i) > b].
+
+    Sums over the landmarks, which are all training cases where these are few. u is kept off the null space
+    of K, where projections would be rounding.
+    """
+
+    name: ClassVar[str] = "bdm_kernel"
+    title: ClassVar[str] = "Kernel BDM"
+    summary: ClassVar[str] = (
+        "Ranks by meaning where findings have no straight borders; slower, learns by heart."
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "kernel",
+            "rbf",
+            "What likeness of two rows is made of: their squared distance, summed differences, or product.",
+            choices=KERNELS,
+        ),
+        Parameter(
+            "width",
+            "dimension",
+            "What sets how far it reaches: number and variance of the features, or the median distance.",
+            choices=("dimension", "median"),
+        ),
+        Parameter("degree", 2, "The power of the polynomial kernel.", minimum=1, maximum=MAX_DEGREE),
+        Parameter(
+            "landmarks",
+            200,
+            "How many training cases, drawn at random, each case is compared with; all where they are fewer.",
+            minimum=10,
+            maximum=20_000,
+        ),
+        Parameter(
+            "visual_neighbours",
+            0,
+            "How many nearest neighbours of each case count as similar whatever their finding.",
+            minimum=0,
+            maximum=100,
+        ),
+        *(parameter for parameter in BDMV.parameters if parameter.name != "visual_neighbours"),
+    )
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        width: str = "dimension",
+        degree: int = 2,
+        landmarks: int = 200,
+        visual_neighbours: int = 0,
+        rounds: int = 200,
+        step: str = "paper",
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(visual_neighbours, rounds, step, random_state)
+        self.kernel = kernel
+        self.width = width
+        self.degree = degree
+        self.landmarks = landmarks
+
+    def _check_memory(self, n: int, d: int) -> None:
+        super()._check_memory(n, d)
+        landmarks = min(n, self.landmarks)
+        if n * landmarks > MAX_KERNEL_VALUES:
+            raise BadInput(
+                tr_lazy(
+                    "{n:,} cases by {landmarks:,} landmarks would take {n2:.1f} GiB of memory.",
+                    n=n,
+                    landmarks=landmarks,
+                    n2=8 * n * landmarks / 2**30,
+                ),
+                tr_lazy(
+                    "Ask for at most {max_kernel_values:,} landmarks, or train on fewer cases.",
+                    max_kernel_values=MAX_KERNEL_VALUES // n,
+                ),
+            )
+
+    def _space(self, rows: Matrix) -> Space:
+        check_different(rows)
+        landmarks = rows
+        if len(rows) > self.landmarks:
+            rng = np.random.default_rng(self.random_state or 0)
+            landmarks = rows[np.sort(rng.choice(len(rows), self.landmarks, replace=False))]
+        return _KernelValues(self._kernel(rows, landmarks), rows, landmarks)
+
+    def _notes(self, space: Space) -> tuple[str, ...]:
+        assert isinstance(space, _KernelValues)
+        kernel = space.kernel
+        degree = tr_lazy(" of degree {degree}", degree=kernel.degree) if kernel.name == "polynomial" else ""
+        return (
+            tr_lazy(
+                "Kernel {kernel}{degree}, gamma {gamma:.3g}, {n} landmarks.",
+                kernel=kernel.name,
+                degree=degree,
+                gamma=kernel.gamma,
+                n=len(space.landmarks),
+            ),
+        )
+
+    def _kernel(self, rows: Matrix, landmarks: Matrix) -> Kernel:
+        """gamma = 1/d at unit variance; by the median, the typical exponent is 1/2 (laplacian: 1)."""
+        spread = float(rows.var(axis=0).mean())
+        gamma = 1.0 / (rows.shape[1] * (spread**0.5 if self.kernel == "laplacian" else spread))
+        if self.width == "median":
+            some = landmarks[:_MEDIAN_OF]
+            between = lengths(self.kernel, some, some)[np.triu_indices(len(some), 1)]
+            between = between[between > 0.0]
+            if len(between):
+                gamma = (1.0 if self.kernel == "laplacian" else 0.5) / float(np.median(between))
+        return Kernel(self.kernel, gamma, self.degree)
+
+
+class _KernelValues:
+    """``columns`` (n, r) = K V, V an orthonormal basis of what the landmarks' kernel matrix reaches."""
+
+    def __init__(self, kernel: Kernel, rows: Matrix, landmarks: Matrix) -> None:
+        from scipy.linalg import eigh
+
+        self.kernel = kernel
+        self.landmarks = landmarks
+        among = kernel.values(landmarks, landmarks)
+        values, vectors = eigh(0.5 * (among + among.T), check_finite=False)
+        self._basis: Matrix = vectors[:, values > _NO_EIGENVALUE * values[-1]]
+        self.columns: Matrix = kernel.values(rows, landmarks) @ self._basis
+
+    def distance(self, bits: Sequence[Bit]) -> KernelBitDistance:
+        directions, thresholds, weights = stacked(bits)
+        return KernelBitDistance(
+            self.kernel, self.landmarks, BitDistance(self._basis @ directions, thresholds, weights)
+        )

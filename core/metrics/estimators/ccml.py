@@ -1,0 +1,172 @@
+"""CCML: a metric for the rule that asks each finding for its own nearest cases.
+
+Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016. Equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from semblance.core.constraints import finding_codes
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.class_conditional.optimiser import Ascent, Choice, choices, choose
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.parameters import Parameter
+
+_SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
+_BATCH, _ROUNDS, _PASSES = 128, 120, 2
+_POINTS = 40
+
+
+class CCML(LinearLearner):
+    """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) by Adam on mini-batches.
+
+    Chosen parameters are on the card. Fitted: ``choice_``.
+    """
+
+    name: ClassVar[str] = "ccml"
+    title: ClassVar[str] = "CCML"
+    paper: ClassVar[str] = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
+    summary: ClassVar[str] = "Fast and sharp where findings have several shapes; decide with class-wise k-NN."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "locality",
+            "local",
+            "Whom a case is held against: the nearest of each other finding (classwise), or of all others "
+            "together (local).",
+            choices=("classwise", "local"),
+        ),
+        Parameter(
+            "k",
+            0,
+            "Nearest cases of each finding that count; 0: chosen on cases set aside.",
+            minimum=0,
+            maximum=50,
+        ),
+        Parameter("rate", 0.0, "Learning rate; 0: chosen on cases set aside.", minimum=0.0, maximum=1.0),
+        Parameter(
+            "decay",
+            -1.0,
+            "Weight of keeping the map small; -1: chosen on cases set aside.",
+            minimum=-1.0,
+            maximum=10.0,
+        ),
+        Parameter(
+            "components",
+            0,
+            "Dimensions of the learnt space; 0: chosen on cases set aside.",
+            minimum=0,
+            maximum=10_000,
+        ),
+        Parameter(
+            "batch", 0, "Cases looked at together; 0: 128, or 64 of few cases.", minimum=0, maximum=4096
+        ),
+        Parameter(
+            "rounds",
+            0,
+            "Batches; 0: 90 or 120, or enough to see every case twice.",
+            minimum=0,
+            maximum=1_000_000,
+        ),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
+
+    def __init__(
+        self,
+        locality: str = "local",
+        k: int = 0,
+        rate: float = 0.0,
+        decay: float = -1.0,
+        components: int = 0,
+        batch: int = 0,
+        rounds: int = 0,
+        random_state: int | None = None,
+    ) -> None:
+        self.locality = locality
+        self.k = k
+        self.rate = rate
+        self.decay = decay
+        self.components = components
+        self.batch = batch
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        found = labelled(self.title, given.X, given.y)
+        space = RowSpace(found.X - found.X.mean(axis=0))
+        # The learning rates suit numbers of about 1.
+        scale = float(np.sqrt(np.square(space.rows).mean()))
+        rows = Labelled(space.rows / scale, found.codes, found.names)
+        n, reporter = len(rows.X), given.reporter
+        batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
+        usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
+        rounds = self.rounds or max(usual, -(-_PASSES * n // batch))
+        candidates = self._candidates(rows)
+        # A quarter of the rounds each, another quarter of two, and all at the end.
+        total = rounds if len(candidates) == 1 else round(rounds * (len(candidates) / 4 + 2 / 4 + 1))
+        ticks = 0
+
+        def tick() -> None:
+            nonlocal ticks
+            ticks += 1
+            reporter.check_cancelled()
+            reporter.progress(min(ticks, total), total, self.title)
+
+        def begin(part: Labelled, choice: Choice) -> Ascent:
+            local = self.locality == "local"
+            return Ascent(part, choice, local=local, batch=batch, rounds=rounds, seed=given.seed)
+
+        groups = None
+        if given.groups is not None and given.y is not None:
+            groups = np.asarray(given.groups)[finding_codes(given.y)[0] >= 0]
+        chosen = choose(rows, candidates, begin, groups=groups, seed=given.seed, tick=tick)
+        ascent = begin(rows, chosen)
+        notes = [_described(chosen, len(candidates) > 1)]
+        while ascent.round < rounds:
+            tick()
+            ascent.step()
+            if ascent.round * _POINTS // rounds > (ascent.round - 1) * _POINTS // rounds:
+                reporter.partial(
+                    linear_point(ascent.round, 1.0 - ascent.accuracy, space.map(ascent.A) / scale)
+                )
+            if reporter.stop_requested:
+                notes.append(
+                    tr_lazy(
+                        "Stopped on request after {round} of {rounds} rounds.",
+                        round=ascent.round,
+                        rounds=rounds,
+                    )
+                )
+                break
+        else:
+            notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
+        return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
+
+    def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
+        """What is tried, the parameters given taken as they are."""
+        tried = [
+            Choice(
+                self.k or choice.k,
+                self.rate or choice.rate,
+                choice.decay if self.decay < 0.0 else self.decay,
+                min(self.components or choice.components, rows.X.shape[1]),
+            )
+            for choice in choices(rows.X.shape[1])
+        ]
+        return tuple(dict.fromkeys(tried))
+
+
+def _described(choice: Choice, chosen: bool) -> str:
+    how = tr_lazy(", chosen on cases set aside") if chosen else ""
+    return tr_lazy(
+        "k = {k}, rate {rate:g}, decay {decay:g}, {components} dimensions{how}.",
+        k=choice.k,
+        rate=choice.rate,
+        decay=choice.decay,
+        components=choice.components,
+        how=how,
+    )

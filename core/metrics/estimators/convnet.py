@@ -1,0 +1,68 @@
+"""ConvNet: the network of ConvCCML trained to name the finding, the plain baseline beside it.
+
+Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016, Table I ("ConvNet").
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
+from semblance.core.metrics.deep.network_training import Choice, Codes, Goal
+from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.parameters import Parameter
+
+
+class ConvNet(ImageLearner):
+    """Softmax cross-entropy over the findings, on top of the network of :class:`ConvCCML`.
+
+    The distance is the squared Euclidean one on the last hidden layer, the linear map below the softmax.
+    """
+
+    name: ClassVar[str] = "convnet"
+    title: ClassVar[str] = "ConvNet"
+    paper: ClassVar[str] = "Im & Taylor 2016, Table I"
+    summary: ClassVar[str] = "A plain network that names findings: what ConvCCML has to beat, on 'pixels'."
+    parameters: ClassVar[tuple[Parameter, ...]] = (LAYERS, *TRAINED)
+
+    def __init__(
+        self,
+        layers: int = 2,
+        rate: float = 0.0,
+        decay: float = -1.0,
+        components: int = 32,
+        batch: int = 0,
+        rounds: int = 0,
+        random_state: int | None = None,
+    ) -> None:
+        self.layers = layers
+        self.rate = rate
+        self.decay = decay
+        self.components = components
+        self.batch = batch
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _choices(self) -> tuple[Choice, ...]:
+        return (Choice(0, 0.003, 1e-4, 0), Choice(0, 0.01, 1e-4, 0), Choice(0, 0.001, 1e-3, 0))
+
+    def _goal(self, torch: Any, rows: Labelled, choice: Choice, seed: int) -> Goal:
+        return _CrossEntropy(torch, len(rows.names), choice.components, seed)
+
+
+class _CrossEntropy(Goal):
+    def __init__(self, torch: Any, findings: int, components: int, seed: int) -> None:
+        self._torch = torch
+        rng = np.random.default_rng([seed, 3])
+        start = (rng.normal(size=(findings, components)) / math.sqrt(components)).astype(np.float32)
+        weights = torch.from_numpy(start).requires_grad_(requires_grad=True)
+        self.parameters = (weights, torch.zeros(findings, requires_grad=True))
+
+    def loss(self, Z: Any, codes: Codes) -> tuple[float, Any]:
+        functional = self._torch.nn.functional
+        told = functional.linear(Z, *self.parameters)
+        right = (told.detach().numpy().argmax(axis=1) == codes).mean()
+        return float(right), functional.cross_entropy(told, self._torch.from_numpy(codes))

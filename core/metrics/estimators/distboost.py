@@ -1,0 +1,251 @@
+"""DistBoost: boosted partitions of the feature space, each from a mixture that respects like cases.
+
+Hertz, Bar-Hillel, Weinshall: Boosting margin based distance functions for clustering. ICML 2004. Their weak
+distance is (1 - h) / 2 with h = +-p(x)p(x') for the most likely clouds, which is not 0 from a case to itself;
+here it is |p(x) - p(x')|^2 / 2, the same for sharp posteriors. Dissimilar pairs enter through the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.mixtures import MixtureDistance, posteriors
+from semblance.core.metrics.estimators.rca import chunklets_of
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, training_pairs
+from semblance.core.metrics.training_data.rows import check_different, training_rows
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
+
+_EM_ROUNDS = 10
+#: Mixtures drawn before a round, and before the first one, is given up.
+_TRIES, _FIRST_TRIES = 3, 100
+#: Clouds where only pairs are known; at most for many findings.
+_CLOUDS, _MOST_CLOUDS = 4, 20
+#: alpha of a mixture that never errs.
+_MOST = 0.999
+#: Rows of a chunklet at most: of larger ones, as findings make them, nothing would be left to find.
+_CHUNKLET = 5
+#: Arrays of pairs x clouds held at once.
+_COPIES = 4
+
+
+class DistBoost(Learner):
+    """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives."""
+
+    name: ClassVar[str] = "distboost"
+    title: ClassVar[str] = "DistBoost"
+    paper: ClassVar[str] = "Hertz et al. 2004, Boosting margin based distance functions for clustering"
+    summary: ClassVar[str] = "From pairs, where findings consist of clouds; not a linear map."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("rounds", 20, "How many mixtures are added at most.", minimum=1, maximum=500, paper=50),
+        Parameter(
+            "clouds", 0, "Clouds of each mixture; 0: one a finding, at most 20.", minimum=0, maximum=200
+        ),
+        Parameter(
+            "components",
+            15,
+            "Principal components the mixtures are fitted in, at most.",
+            minimum=1,
+            maximum=100,
+        ),
+        Parameter(
+            "draw",
+            100,
+            "Pairs drawn from findings: this many for each two findings in either order.",
+            label="Pairs drawn",
+            minimum=1,
+            maximum=10_000,
+        ),
+        Parameter(
+            "forget",
+            1.0,
+            "How fast pairs of which nothing is known lose weight.",
+            minimum=0.0,
+            maximum=100.0,
+        ),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+
+    def __init__(
+        self,
+        rounds: int = 20,
+        clouds: int = 0,
+        components: int = 15,
+        draw: int = 100,
+        forget: float = 1.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.rounds = rounds
+        self.clouds = clouds
+        self.components = components
+        self.draw = draw
+        self.forget = forget
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        """See :meth:`Learner.fit`. Fitted: ``distance_``."""
+        from threadpoolctl import threadpool_limits
+
+        self._check_parameters()
+        rows = training_rows(X, groups)
+        seed = self.random_state or 0
+        source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
+        check_different(rows)
+        rng = np.random.default_rng([seed, 1])
+        clouds = self.clouds or _CLOUDS
+        if y is not None and not self.clouds:
+            clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
+        check_memory(
+            8.0 * _COPIES * len(source) * clouds,
+            tr_lazy("{n:,} pairs of cases in {clouds} clouds", n=len(source), clouds=clouds),
+            FEWER_PAIRS,
+        )
+        with threadpool_limits(limits=1, user_api="blas"):
+            projection = _whitening(rows, self.components)
+            boosting = Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
+            note = self._boost(boosting, min(clouds, len(rows)), projection, reporter or SILENT)
+        self.distance_ = boosting.distance(projection)
+        self._card: MetricCard = begin_card(
+            self,
+            len(rows),
+            y=y,
+            groups=groups,
+            constraints=source.counts(),
+            notes=(
+                note,
+                tr_lazy("Cases of one cloud are at distance 0; the Euclidean distance orders them."),
+            ),
+            rounds=len(boosting.weights),
+        )
+        return self
+
+    def metric(self) -> Metric:
+        return Metric((), self.distance_, self._card)
+
+    def _boost(self, boosting: Boosting, clouds: int, projection: Matrix, reporter: Reporter) -> str:
+        for done in range(self.rounds):
+            reporter.progress(done, self.rounds, self.title)
+            added = False
+            for _ in range(_TRIES if boosting.weights else _FIRST_TRIES):
+                reporter.check_cancelled()
+                added = boosting.add(clouds, self.forget)
+                if added:
+                    break
+            if not added:
+                if not boosting.weights:
+                    raise BadInput(
+                        "No partition of these features tells similar from dissimilar cases.",
+                        "Try other features, or check the findings.",
+                    )
+                return tr_lazy("Stopped after {done} rounds: no further mixture helps.", done=done)
+            reporter.partial(_point(done + 1, boosting.error, boosting.distance(projection)))
+            if reporter.stop_requested:
+                return tr_lazy("Stopped on request after {done} rounds.", done=done + 1)
+        return tr_lazy("All {rounds} rounds.", rounds=self.rounds)
+
+
+def _point(number: int, error: float, distance: MixtureDistance) -> TrainingPoint:
+    return TrainingPoint(number, error, lambda: distance)
+
+
+class Boosting:
+    """The weights of the labelled pairs, and of all others together, from round to round."""
+
+    def __init__(
+        self, X: Matrix, source: Pairs, chunklets: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        self._X, self._source, self._chunklets, self._rng = X, source, chunklets, rng
+        n = len(X)
+        similar = source.label > 0
+        # Half of the weight on what is known, half of that on either kind.
+        self._known = np.where(similar, 0.25 / similar.sum(), 0.25 / (~similar).sum())
+        self._unknown = 0.5 / n
+        self._norm = 1.0
+        self.mixtures: list[Mixture] = []
+        self.weights: list[float] = []
+        self._distances = np.zeros(len(source))
+
+    @property
+    def error(self) -> float:
+        """Chance that a dissimilar pair is no farther apart than a similar one (1 - AUC) so far."""
+        order = np.argsort(self._distances, kind="stable")
+        _, place, count = np.unique(self._distances[order], return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
+        far = self._source.label[order] < 0
+        n = int(far.sum())
+        return 1.0 - float((ranks[far].sum() - n * (n + 1) / 2) / (n * (len(far) - n)))
+
+    def add(self, clouds: int, forget: float) -> bool:
+        """One round; false, and nothing changed, where the mixture drawn is of no use (r <= 0)."""
+        i, j, label = self._source
+        case = np.full(len(self._X), self._unknown)
+        np.add.at(case, i, 0.5 * self._known)
+        np.add.at(case, j, 0.5 * self._known)
+        case /= case.sum()
+        mixture = fit_mixture(self._X, case, self._chunklets, clouds, _EM_ROUNDS, self._rng)
+        p = posteriors(self._X, *mixture)
+        weak = 0.5 * np.square(p[i] - p[j]).sum(axis=1)
+        agreement = label * (1.0 - 2.0 * weak)
+        r = float(self._known @ agreement) / float(self._known.sum())
+        if not r > 1e-6:
+            return False
+        alpha = 0.5 * math.log((1.0 + min(r, _MOST)) / (1.0 - min(r, _MOST)))
+        self._known *= np.exp(-alpha * agreement)
+        self._unknown *= math.exp(-forget * alpha)
+        total = float(self._known.sum()) + self._unknown * len(self._X)
+        self._known /= total
+        self._unknown /= total
+        self._distances += alpha * weak
+        self.mixtures.append(mixture)
+        self.weights.append(alpha)
+        return True
+
+    def distance(self, projection: Matrix) -> MixtureDistance:
+        offsets, means, roots = (np.stack(parts) for parts in zip(*self.mixtures, strict=True))
+        return MixtureDistance(projection, offsets, means, roots, np.array(self.weights))
+
+
+def _whitening(X: Matrix, components: int) -> Matrix:
+    """(p, d) principal directions, each divided by the deviation along it."""
+    directions = PCA(components).fit(X).components_
+    deviations = (X @ directions.T).std(axis=0)
+    whitened: Matrix = directions / deviations[:, np.newaxis]
+    return whitened
+
+
+def _small_chunklets(
+    n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """(n,) a number for each case, shared by at most five that are known to be alike."""
+    whole = chunklets_of("DistBoost", n, y, pairs)
+    numbers = np.arange(n)
+    for chunklet in range(int(whole.max()) + 1):
+        members = rng.permutation(np.flatnonzero(whole == chunklet))
+        for start in range(0, len(members), _CHUNKLET):
+            numbers[members[start : start + _CHUNKLET]] = members[start]
+    compact: npt.NDArray[np.int64] = np.unique(numbers, return_inverse=True)[1]
+    return compact

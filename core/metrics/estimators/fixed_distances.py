@@ -1,0 +1,48 @@
+"""What comparators share that learn nothing: a distance of the features as they are."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import begin_card
+from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.tasks import Reporter
+
+
+class Unlearnt(Learner):
+    """Fitting checks the rows and counts them for the card. Fitted: ``n_features_``."""
+
+    paper: ClassVar[str] = ""
+
+    def __init__(self, random_state: int | None = None) -> None:
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        rows = training_rows(X, groups)
+        self.n_features_: int = rows.shape[1]
+        self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
+        return self
+
+    def metric(self) -> Metric:
+        return Metric((), self._distance(self.n_features_), self._card)
+
+    @abc.abstractmethod
+    def _distance(self, n_features: int) -> Distance:
+        """The distance between rows of so many features."""

@@ -1,0 +1,161 @@
+"""ITML: the metric nearest to the Euclidean one, in information, that keeps pairs within two bounds.
+
+Davis, Kulis, Jain, Sra, Dhillon: Information-theoretic metric learning. ICML 2007. Equation numbers are
+theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.numerics.psd import symmetric_root
+from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
+
+_CHUNK = 256
+#: Arrays of pairs x features held at once.
+_COPIES = 3
+
+
+class ITML(LinearLearner):
+    """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything."""
+
+    name: ClassVar[str] = "itml"
+    title: ClassVar[str] = "ITML"
+    paper: ClassVar[str] = "Davis et al. 2007, Information-theoretic metric learning"
+    summary: ClassVar[str] = "From pairs, staying near plain likeness; robust with few pairs."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "gamma",
+            1.0,
+            "How dear it is to miss a bound: large keeps to the pairs, small to plain likeness.",
+            minimum=1e-6,
+            maximum=1e6,
+            paper=1.0,
+        ),
+        Parameter(
+            "draw",
+            40,
+            "Pairs drawn from findings: this many for each two findings in either order.",
+            label="Pairs drawn",
+            minimum=1,
+            maximum=10_000,
+        ),
+        Parameter("passes", 50, "How often all pairs are gone through at most.", minimum=1, maximum=10_000),
+        Parameter(
+            "tolerance",
+            1e-3,
+            "Relative change at which it has converged.",
+            minimum=0.0,
+            maximum=1.0,
+            paper=1e-3,
+        ),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        draw: int = 40,
+        passes: int = 50,
+        tolerance: float = 1e-3,
+        random_state: int | None = None,
+    ) -> None:
+        self.gamma = gamma
+        self.draw = draw
+        self.passes = passes
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        source = training_pairs(
+            self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
+        )
+        check_different(given.X)
+        space = RowSpace(given.X)
+        check_memory(
+            8.0 * _COPIES * len(source) * space.rows.shape[1],
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            FEWER_PAIRS,
+        )
+        z = source.differences(space.rows)
+        apart = np.einsum("ij,ij->i", z, z) > 0.0
+        if not apart.any():
+            raise BadInput("The cases of all pairs have the same features.", "Extract other features first.")
+        order = np.random.default_rng([given.seed, 1]).permutation(np.flatnonzero(apart))
+        z, label = z[order], source.label[order]
+        state = start_of(z, label)
+        note = self._sweep(state, z, label, space, given.reporter)
+        return Learnt(_map(state.M, space), (note,), source.counts(), rounds=state.passes)
+
+    def _sweep(self, state: State, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter) -> str:
+        for done in range(self.passes):
+            reporter.progress(done, self.passes, self.title)
+            before = state.multiplier.copy()
+            violated = 0
+            for start in range(0, len(z), _CHUNK):
+                reporter.check_cancelled()
+                violated += project(state, z, label, slice(start, start + _CHUNK), self.gamma)
+            state.passes = done + 1
+            reporter.partial(linear_point(done + 1, violated / len(z), _map(state.M, space)))
+            change = float(np.abs(state.multiplier - before).sum())
+            size = float(np.linalg.norm(before) + np.linalg.norm(state.multiplier))
+            if change <= self.tolerance * size:
+                return tr_lazy("Converged after {done} passes.", done=done + 1)
+            if reporter.stop_requested:
+                return tr_lazy("Stopped on request after {done} passes.", done=done + 1)
+        return tr_lazy("All {passes} passes; not yet converged.", passes=self.passes)
+
+
+@dataclass(eq=False)
+class State:
+    """M (d, d), the slackened bound xi (p,) and the multiplier lambda (p,) of every pair."""
+
+    M: Matrix
+    bound: Matrix
+    multiplier: Matrix
+    passes: int = 0
+
+
+def start_of(z: Matrix, label: Matrix) -> State:
+    """The Euclidean metric; similar z (p, d) shall come below its 5th percentile, others above its 95th."""
+    lengths = np.einsum("ij,ij->i", z, z)
+    low, high = np.percentile(lengths, [5.0, 95.0])
+    bound = np.where(label > 0, max(float(low), 1e-12 * float(high)), float(high))
+    return State(np.eye(z.shape[1]), bound, np.zeros(len(z)))
+
+
+def project(state: State, z: Matrix, label: Matrix, part: slice, gamma: float) -> int:
+    """The steps 3.1 to 3.7 of Algorithm 1 for the pairs ``part``; how many were beyond their bound."""
+    M, violated = state.M, 0
+    bounds, multipliers = state.bound[part].tolist(), state.multiplier[part].tolist()
+    for place, (difference, delta) in enumerate(zip(z[part], label[part].tolist(), strict=True)):
+        w = M @ difference
+        p = float(difference @ w)
+        if p <= 0.0:
+            continue
+        bound = bounds[place]
+        violated += delta * (p - bound) > 0.0
+        alpha = min(multipliers[place], 0.5 * delta * (1.0 / p - gamma / bound))
+        beta = delta * alpha / (1.0 - delta * alpha * p)
+        bounds[place] = gamma * bound / (gamma + delta * alpha * bound)
+        multipliers[place] -= alpha
+        M += np.multiply.outer(beta * w, w)
+    state.bound[part], state.multiplier[part] = bounds, multipliers
+    return violated
+
+
+def _map(M: Matrix, space: RowSpace) -> Matrix:
+    """L with L'L = M over the span of the rows, and the Euclidean metric beside it, which no pair reaches."""
+    return space.map_with_rest(symmetric_root(M))

@@ -1,0 +1,180 @@
+"""LMNN: pulls each case's nearest of its finding close, pushes others beyond them by a margin.
+
+Weinberger, Saul: Distance metric learning for large margin nearest neighbor classification. Journal of
+Machine Learning Research 10, 2009. Equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.numerics.minimise import minimise
+from semblance.core.metrics.training_data.labelled_rows import labelled
+from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.parameters import Parameter
+
+Rows = npt.NDArray[np.intp]
+
+#: Distances held at once.
+_BLOCK = 1 << 21
+#: Arrays of n x k x d numbers that finding the scale holds at once.
+_COPIES = 3
+#: Cases that are asked how many impostors they have, and bytes each of those takes beside its targets'.
+_ASKED, _PER_IMPOSTOR = 256, 90
+
+
+class LMNN(LinearLearner):
+    """Minimises (1 - mu) pull + mu push (Eq. 13) over L, the targets fixed beforehand, all impostors seen."""
+
+    name: ClassVar[str] = "lmnn"
+    title: ClassVar[str] = "LMNN"
+    paper: ClassVar[str] = (
+        "Weinberger & Saul 2009, Distance metric learning for large margin nearest neighbor classification"
+    )
+    summary: ClassVar[str] = "A strong all-round metric for k-NN; for up to some thousand cases."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "k", 3, "Nearest cases of the same finding to keep close.", minimum=1, maximum=100, paper=3
+        ),
+        Parameter(
+            "push",
+            0.5,
+            "How much keeping other findings away counts against keeping like cases close.",
+            minimum=0.01,
+            maximum=0.99,
+            paper=0.5,
+        ),
+        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
+
+    def __init__(
+        self, k: int = 3, push: float = 0.5, rounds: int = 100, random_state: int | None = None
+    ) -> None:
+        self.k = k
+        self.push = push
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        X, codes, _ = labelled(self.title, given.X, given.y)
+        X = X - X.mean(axis=0)
+        check_memory(
+            8.0 * _COPIES * self.k * X.size,
+            tr_lazy(
+                "The differences of {n:,} cases of {shape:,} features from {k} targets each",
+                n=len(X),
+                shape=X.shape[1],
+                k=self.k,
+            ),
+            tr_lazy("Train on fewer cases, ask for fewer targets (k), or put the step pca in front."),
+        )
+        targets = target_neighbours(X, codes, self.k)
+        known = targets >= 0
+        reach = np.square(X[:, np.newaxis] - X[targets])[known].sum(axis=1)
+        # The margin is 1: targets start about that far away.
+        scale = float(np.sqrt(reach.mean())) or float(np.sqrt(np.square(X).sum(axis=1).mean()))
+        X = X / scale
+        check_memory(
+            expected_bytes(X, codes, targets),
+            tr_lazy("The impostors of {n:,} cases", n=len(X)),
+            tr_lazy("Train on fewer cases, or use boostmetric, which looks at the nearest few."),
+        )
+        found = minimise(
+            lambda L: objective(L, X, codes, targets, self.push),
+            np.eye(X.shape[1]),
+            rounds=self.rounds,
+            reporter=given.reporter,
+            what=self.title,
+            point=lambda number, value, L: linear_point(number, value, L / scale),
+        )
+        return Learnt(found.best / scale, (found.note,), rounds=found.rounds)
+
+
+def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
+    """(n, k) the nearest rows of the same finding, -1 where there are fewer."""
+    targets = np.full((len(X), k), -1, dtype=np.intp)
+    for code in np.unique(codes):
+        members = np.flatnonzero(codes == code)
+        kept = min(k, len(members) - 1)
+        step = max(1, _BLOCK // len(members))
+        for start in range(0, len(members) if kept else 0, step):
+            block = members[start : start + step]
+            distances = _squared(X[block], X[members])
+            distances[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
+            targets[block, :kept] = members[np.argsort(distances, axis=1, kind="stable")[:, :kept]]
+    return targets
+
+
+def expected_bytes(X: Matrix, codes: npt.NDArray[np.int64], targets: Rows) -> float:
+    """What listing the impostors takes at the start, by some of the cases; ``X`` (n, d) at a margin of 1."""
+    asked = np.unique(np.linspace(0, len(X) - 1, _ASKED).astype(np.intp))
+    distances = _squared(X[asked], X)
+    to_targets = np.take_along_axis(distances, np.maximum(targets[asked], 0), axis=1)
+    reach = np.where(targets[asked] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)
+    near = (distances < reach[:, np.newaxis]) & (codes[asked, np.newaxis] != codes)
+    expected: float = float(near.sum()) * len(X) / len(asked)
+    return expected * (_PER_IMPOSTOR + 9.0 * float(targets.shape[1]))
+
+
+def objective(
+    L: Matrix, X: Matrix, codes: npt.NDArray[np.int64], targets: Rows, push: float
+) -> tuple[float, Matrix]:
+    """(1 - mu) sum_ij d_ij + mu sum_ijl [1 + d_ij - d_il]_+ (Eq. 13), over n, and its gradient in L (m, d).
+
+    j are the ``targets`` of i, l the cases of other findings. Only the pairs that count are ever listed: the
+    gradient is 2 L X'(D - W)X with W their signed weights.
+    """
+    from scipy.sparse import coo_matrix
+
+    n = len(X)
+    Z = X @ L.T
+    i, slot = np.nonzero(targets >= 0)
+    j = targets[i, slot]
+    pull = np.einsum("ij,ij->i", Z[i] - Z[j], Z[i] - Z[j])
+    edge = np.full(targets.shape, -np.inf)
+    edge[i, slot] = 1.0 + pull
+    farthest = edge.max(axis=1)
+    rows, columns, weights = [i], [j], [np.full(len(i), 1.0 - push)]
+    value = (1.0 - push) * float(pull.sum())
+    step = max(1, _BLOCK // n)
+    for start in range(0, n, step):
+        block = slice(start, min(start + step, n))
+        distances = _squared(Z[block], Z)
+        near = (distances < farthest[block, np.newaxis]) & (codes[block, np.newaxis] != codes)
+        a, other = np.nonzero(near)
+        a += start
+        excess = edge[a] - distances[near][:, np.newaxis]
+        active = excess > 0.0
+        value += push * float(excess[active].sum())
+        times = active.sum(axis=1)
+        rows.append(a)
+        columns.append(other)
+        weights.append(-push * times)
+        counted = np.zeros(targets.shape)
+        np.add.at(counted, a, active)
+        b, place = np.nonzero(counted)
+        rows.append(b)
+        columns.append(targets[b, place])
+        weights.append(push * counted[b, place])
+    W = coo_matrix(
+        (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)
+    ).tocsr()
+    W = W + W.T
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    gradient: Matrix = (2.0 / n) * (Z.T @ (degree[:, np.newaxis] * X - W @ X))
+    return value / n, gradient
+
+
+def _squared(A: Matrix, B: Matrix) -> Matrix:
+    distances = A @ B.T
+    distances *= -2.0
+    distances += np.einsum("ij,ij->i", A, A)[:, np.newaxis]
+    distances += np.einsum("ij,ij->i", B, B)
+    return np.maximum(distances, 0.0, out=distances)

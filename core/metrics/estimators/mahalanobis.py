@@ -1,0 +1,49 @@
+"""Mahalanobis distance: the inverse covariance of the training cases."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.parameters import Parameter
+
+SHRINKAGE = Parameter(
+    "shrinkage",
+    0.0,
+    "Share of a round covariance mixed in; 0: none, or as Ledoit and Wolf say where it cannot be inverted.",
+    minimum=0.0,
+    maximum=1.0,
+)
+
+
+class Mahalanobis(LinearLearner):
+    """M = covariance^-1: correlated features count once."""
+
+    name: ClassVar[str] = "mahalanobis"
+    title: ClassVar[str] = "Mahalanobis"
+    paper: ClassVar[str] = "Mahalanobis 1936, On the generalised distance in statistics"
+    summary: ClassVar[str] = "Like Euclidean, but correlated features count once; learns no meaning."
+    parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
+
+    def __init__(self, shrinkage: float = 0.0, random_state: int | None = None) -> None:
+        self.shrinkage = shrinkage
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        check_different(given.X)
+        centred = given.X - given.X.mean(axis=0)
+        S, taken = invertible(covariance(centred), centred, self.shrinkage)
+        return Learnt(whitening(S), shrinkage_note(taken, self.shrinkage))
+
+
+def shrinkage_note(taken: float, asked: float) -> tuple[str, ...]:
+    """For the card."""
+    if taken == 0.0:
+        return ()
+    why = "" if asked else tr_lazy(": the covariance could not be inverted")
+    return (tr_lazy("Covariance shrunk by {share:g}{why}.", share=np.round(taken, 4), why=why),)

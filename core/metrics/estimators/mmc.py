@@ -1,0 +1,106 @@
+"""MMC: spreads dissimilar pairs as far as a fixed sum over similar pairs allows.
+
+Xing, Ng, Jordan, Russell: Distance metric learning, with application to clustering with side-information.
+NIPS 2002 (their Eqs. 3 to 5). Measured in the scatter of similar pairs the constraint is tr(B) = 1, so the
+problem is a smooth one over factors of B, as Ying & Li (2012, Distance metric learning with eigenvalue
+optimization) noted; no alternating projections are needed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.estimators.mahalanobis import shrinkage_note
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
+from semblance.core.metrics.numerics.minimise import minimise
+from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.parameters import Parameter
+
+#: Arrays of pairs x features held at once.
+_COPIES = 5
+
+
+class MMC(LinearLearner):
+    """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite."""
+
+    name: ClassVar[str] = "mmc"
+    title: ClassVar[str] = "MMC"
+    paper: ClassVar[str] = (
+        "Xing et al. 2002, Distance metric learning, with application to clustering with side-information"
+    )
+    summary: ClassVar[str] = "From pairs, for findings that are one cloud each; the classic to compare with."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "draw",
+            200,
+            "Pairs drawn from findings: this many for each two findings in either order.",
+            label="Pairs drawn",
+            minimum=1,
+            maximum=10_000,
+        ),
+        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+
+    def __init__(self, draw: int = 200, rounds: int = 100, random_state: int | None = None) -> None:
+        self.draw = draw
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        source = training_pairs(
+            self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
+        )
+        check_different(given.X)
+        check_memory(
+            8.0 * _COPIES * len(source) * given.X.shape[1],
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            FEWER_PAIRS,
+        )
+        z = source.differences(given.X)
+        similar, dissimilar = z[source.label > 0], z[source.label < 0]
+        if not dissimilar.any():
+            raise BadInput("Cases called dissimilar have the same features.", "Extract other features first.")
+        if not similar.any():
+            raise BadInput("Cases called similar have the same features.", "Nothing is left to learn.")
+        S, taken = invertible(covariance(similar), similar, 0.0)
+        white = whitening(S)
+        apart = dissimilar @ white.T
+        apart = apart[np.einsum("ij,ij->i", apart, apart) > 0.0]
+        found = minimise(
+            lambda F: negative_spread(F, apart),
+            np.eye(len(white)),
+            rounds=self.rounds,
+            reporter=given.reporter,
+            what=self.title,
+            point=lambda number, value, F: linear_point(number, value, _unit(F) @ white),
+        )
+        notes = (found.note, *shrinkage_note(taken, 0.0))
+        return Learnt(_unit(found.best) @ white, notes, source.counts(), rounds=found.rounds)
+
+
+def negative_spread(F: Matrix, apart: Matrix) -> tuple[float, Matrix]:
+    """-mean |F z| / |F| over the rows z of ``apart`` (p, d), and its gradient in F (m, d).
+
+    With B = F'F / |F|^2, of trace 1, that is -mean sqrt(z'Bz), convex in B.
+    """
+    size = float(np.sqrt(np.square(F).sum()))
+    Y = apart @ F.T
+    lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y))
+    value = float(lengths.mean()) / size
+    weights = np.where(lengths > 0.0, 1.0 / np.maximum(lengths, 1e-300), 0.0) / (len(apart) * size)
+    gradient: Matrix = (Y * weights[:, np.newaxis]).T @ apart
+    return -value, value / size**2 * F - gradient
+
+
+def _unit(F: Matrix) -> Matrix:
+    unit: Matrix = F / np.sqrt(np.square(F).sum())
+    return unit

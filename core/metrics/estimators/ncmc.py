@@ -1,0 +1,152 @@
+"""NCMC: a metric in which the nearest mean names the finding.
+
+Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification: generalizing to new classes at
+near-zero cost. IEEE Transactions on Pattern Analysis and Machine Intelligence 35(11), 2013. Equation numbers
+are theirs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.numerics.minimise import minimise
+from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
+
+Rows = npt.NDArray[np.int64]
+
+_SWEEPS = 100
+#: Arrays of cases x centres held at once.
+_COPIES = 8
+
+
+class NCMC(LinearLearner):
+    """Maximises the likelihood of the findings under p(c|x) = softmax(-d(x, mean of c) / 2) (Eqs. 6, 8)."""
+
+    name: ClassVar[str] = "ncmc"
+    title: ClassVar[str] = "NCMC"
+    paper: ClassVar[str] = "Mensink et al. 2013, Distance-based image classification"
+    summary: ClassVar[str] = "Fast on many cases where findings are clouds; several centres each for shapes."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "components",
+            0,
+            "Dimensions of the learnt space; 0: as many as there are features.",
+            minimum=0,
+            maximum=10_000,
+        ),
+        Parameter("centres", 1, "Centres of each finding, found by k-means.", minimum=1, maximum=100),
+        Parameter(
+            "decay", 1e-3, "Weight of keeping the map small, against overfitting.", minimum=0.0, maximum=10.0
+        ),
+        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
+
+    def __init__(
+        self,
+        components: int = 0,
+        centres: int = 1,
+        decay: float = 1e-3,
+        rounds: int = 100,
+        random_state: int | None = None,
+    ) -> None:
+        self.components = components
+        self.centres = centres
+        self.decay = decay
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        rows = labelled(self.title, given.X, given.y)
+        centred = rows.X - rows.X.mean(axis=0)
+        scale = float(np.sqrt(np.square(centred).mean()))
+        rows = Labelled(centred / scale, rows.codes, rows.names)
+        d = rows.X.shape[1]
+        centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
+        check_memory(
+            8.0 * _COPIES * len(rows.X) * len(centres),
+            tr_lazy("Comparing {n:,} cases with {n2:,} centres", n=len(rows.X), n2=len(centres)),
+            tr_lazy("Ask for fewer centres, or train on fewer cases."),
+        )
+        directions = np.linalg.svd(rows.X, full_matrices=True)[2][: self.components or d]
+        found = minimise(
+            lambda L: negative_log_likelihood(L, rows, centres, owner, self.decay),
+            directions / np.sqrt(d),
+            rounds=self.rounds,
+            reporter=given.reporter,
+            what=self.title,
+            point=lambda number, value, L: linear_point(number, value, L / scale),
+        )
+        return Learnt(found.best / scale, (found.note,), rounds=found.rounds)
+
+
+def negative_log_likelihood(
+    L: Matrix, rows: Labelled, centres: Matrix, owner: Rows, decay: float
+) -> tuple[float, Matrix]:
+    """Mean of -ln p(own finding) plus ``decay`` |L|^2 / 2, and its gradient in L (m, d).
+
+    p(c|x) sums softmax(-|L(x - centre)|^2 / 2) over the ``centres`` (k, d) whose ``owner`` is c (Eq. 24).
+    """
+    X, codes, _ = rows
+    n = len(X)
+    Z, M = X @ L.T, centres @ L.T
+    score = Z @ M.T
+    score -= 0.5 * np.einsum("ij,ij->i", M, M)
+    score -= score.max(axis=1, keepdims=True)
+    own = codes[:, np.newaxis] == owner
+    p = np.exp(score)
+    total = p.sum(axis=1, keepdims=True)
+    mine = np.where(own, score, -np.inf)
+    best = mine.max(axis=1, keepdims=True)
+    q = np.exp(mine - best)
+    of_mine = q.sum(axis=1, keepdims=True)
+    value = float(np.mean(np.log(total) - best - np.log(of_mine)))
+    # dE/d(d_ij) = (q - p) / 2, and its rows sum to 0: only the products with centres remain.
+    g = 0.5 * (q / of_mine - p / total) / n
+    column = g.sum(axis=0)
+    gradient = 2.0 * ((M * column[:, np.newaxis]).T @ centres - Z.T @ (g @ centres) - (M.T @ g.T) @ X)
+    return value + 0.5 * decay * float(np.square(L).sum()), gradient + decay * L
+
+
+def centres_of(rows: Labelled, count: int, seed: int, reporter: Reporter) -> tuple[Matrix, Rows]:
+    """(k, d) up to ``count`` centres of each finding by k-means, and (k,) the finding of each."""
+    if count == 1:
+        return rows.means(), np.arange(len(rows.names))
+    rng = np.random.default_rng(seed)
+    centres, owners = [], []
+    for code in range(len(rows.names)):
+        reporter.check_cancelled()
+        found = k_means(rows.X[rows.codes == code], count, rng)
+        centres.append(found)
+        owners.append(np.full(len(found), code))
+    return np.concatenate(centres), np.concatenate(owners)
+
+
+def k_means(X: Matrix, count: int, rng: np.random.Generator) -> Matrix:
+    """(k, d) Lloyd's centres of rows (n, d) from seeds drawn far apart (k-means++), k <= ``count``."""
+    centres: Matrix = X[rng.integers(len(X))][np.newaxis]
+    nearest = np.square(X - centres[0]).sum(axis=1)
+    while len(centres) < count and nearest.max() > 0.0:
+        new = X[rng.choice(len(X), p=nearest / nearest.sum())]
+        centres = np.concatenate([centres, new[np.newaxis]])
+        nearest = np.minimum(nearest, np.square(X - new).sum(axis=1))
+    member = np.full(len(X), -1)
+    for _ in range(_SWEEPS):
+        score = X @ centres.T - 0.5 * np.einsum("ij,ij->i", centres, centres)
+        now = score.argmax(axis=1)
+        if (now == member).all():
+            break
+        member = now
+        kept = np.unique(member)
+        centres = np.array([X[member == one].mean(axis=0) for one in kept], dtype=np.float64)
+        member = np.searchsorted(kept, member)
+    return centres

@@ -1,0 +1,389 @@
+"""The passive-aggressive family: a metric learnt from pairs, one after another.
+
+Perez-Suay, Ferri, Arevalillo-Herraez: Passive-aggressive online distance metric learning and extensions.
+Progress in Artificial Intelligence 2, 2013. Equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.linear_embedding import MappedDistance
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
+from semblance.core.metrics.numerics.psd import psd_root
+from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training_data.memory import check_features
+from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
+from semblance.core.metrics.training_data.rows import check_different, training_rows
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
+
+#: Where C is looked for (4.2).
+GRID = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
+#: Without a choice and too few pairs to make one.
+FALLBACK_C = 0.01
+#: Pairs used to choose C at most.
+_MOST_TO_CHOOSE = 4_500
+_FEWEST_PASSES, _USUAL_PASSES, _MOST_STEPS = 2, 50, 100_000
+#: Pairs between two looks at the reporter.
+_CHUNK = {"end": 4096, "always": 512}
+_POINTS = 50
+
+
+class PassiveAggressive(Learner):
+    """Each pair on the wrong side of its margin moves the metric just far enough."""
+
+    name: ClassVar[str] = "passive_aggressive"
+    title: ClassVar[str] = "Passive-aggressive"
+    paper: ClassVar[str] = (
+        "Perez-Suay et al. 2013, Passive-aggressive online distance metric learning and extensions"
+    )
+    summary: ClassVar[str] = (
+        "Learns from pairs as they come, in milliseconds; for judgements and very large libraries."
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "variant",
+            "pa2",
+            "How far a pair may move the metric: to its margin (pa), at most by C (pa1), softened by C "
+            "(pa2), or to its ideal distance from either side (pals).",
+            choices=VARIANTS,
+        ),
+        Parameter(
+            "psd",
+            "end",
+            "When the metric is kept free of negative distances: once at the end (much faster) or always.",
+            choices=("end", "always"),
+        ),
+        Parameter(
+            "C",
+            0.0,
+            "Aggressiveness: how strongly one pair counts; 0 chooses it on training pairs, 1e-4 to 1e2.",
+            minimum=0.0,
+            maximum=1e6,
+        ),
+        Parameter(
+            "draw",
+            40,
+            "Pairs drawn from findings: this many for each two findings in either order.",
+            label="Pairs drawn",
+            minimum=1,
+            maximum=10_000,
+            paper=40,
+        ),
+        Parameter(
+            "passes",
+            0,
+            "How often all pairs are gone through; 0: as in the paper, at least twice and at most 50 times.",
+            minimum=0,
+            maximum=1000,
+            paper=0,
+        ),
+        Parameter(
+            "start",
+            "zero",
+            "The metric to start from: none, or the Euclidean one scaled to the margin.",
+            choices=("zero", "euclidean"),
+            paper="zero",
+        ),
+    )
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+
+    def __init__(
+        self,
+        variant: str = "pa2",
+        psd: str = "end",
+        C: float = 0.0,
+        draw: int = 40,
+        passes: int = 0,
+        start: str = "zero",
+        random_state: int | None = None,
+    ) -> None:
+        self.variant = variant
+        self.psd = psd
+        self.C = C
+        self.draw = draw
+        self.passes = passes
+        self.start = start
+        self.random_state = random_state
+
+    def start_from(self, distance: Distance, threshold: float | None = None) -> Self:
+        """Let the next :meth:`fit` or first :meth:`partial_fit` start from ``distance``, not from zero.
+
+        Without a ``threshold`` b, distance and b are scaled to the margin by least squares over the training
+        pairs. What is learnt is then a matrix over the embedding of ``distance``.
+
+        Raises:
+            BadInput: a distance without an embedding.
+        """
+        if not getattr(distance, "embeds", True):
+            raise BadInput(
+                "This metric has no embedding to start from.", "Start from another, or from none at all."
+            )
+        self._start = (distance, threshold)
+        return self
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        """See :meth:`Learner.fit`; r = ``draw`` c (c - 1) pairs of c findings (4.2), and ``pairs``.
+
+        ``reporter`` receives a :class:`TrainingPoint` now and then: pairs seen, and the share of them that
+        was on the wrong side when it came (predictive 0-1 loss, 4.3.1). Fitted: ``model_``, ``C_``.
+        """
+        from threadpoolctl import threadpool_limits
+
+        self._check_parameters()
+        rows = training_rows(X, groups)
+        reporter = reporter or SILENT
+        seed = 0 if self.random_state is None else self.random_state
+        source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
+        check_different(rows)
+        base = self._base(rows.shape[1])
+        embedded = base.embed(rows)
+        space = RowSpace(embedded, plain=self._started is not None)
+        with threadpool_limits(limits=1, user_api="blas"):
+            state = self._initial(space.rows, source)
+            C = self._aggressiveness(state, space.rows, source, seed, reporter)
+            passes = self.passes or usual_passes(len(rows), len(source))
+            order = _order(source, passes, np.random.default_rng([seed, 1]))
+            stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
+            ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
+            self._keep(_whole(state, space), base, C, rows.shape[1])
+        self._card: MetricCard = begin_card(
+            self,
+            len(rows),
+            y=y,
+            groups=groups,
+            constraints=source.counts(),
+            notes=self._notes(ended),
+            rounds=self.model_.seen,
+        )
+        return self
+
+    def partial_fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        """Take further pairs, once each and in order, on from what was learnt; from nothing the first time.
+
+        With findings and no ``pairs`` those are drawn as by :meth:`fit`. Before any fit, C = 0 means 0.01.
+
+        Raises:
+            BadInput, BadArguments, Cancelled: as :meth:`fit`; the learner is then as before the call.
+        """
+        from semblance.core.constraints import checked_pairs
+        from semblance.core.metrics.training_data.pairs import as_pairs
+
+        self._check_parameters()
+        fitted = hasattr(self, "model_")
+        rows = training_rows(X, groups, self.n_features_ if fitted else None)
+        if pairs is None:
+            seed = 0 if self.random_state is None else self.random_state
+            source = training_pairs(self.title, len(rows), y, None, draw=self.draw, seed=seed)
+        else:
+            source = as_pairs(checked_pairs(pairs, len(rows)))
+        base = self._base_distance if fitted else self._base(rows.shape[1])
+        embedded = base.embed(rows)
+        state = self.model_.copy() if fitted else self._initial(embedded, source)
+        C = self.C or (self.C_ if fitted else FALLBACK_C)
+        space = RowSpace(embedded, plain=True)
+        self._go(state, space, iter([source]), len(source), C, base, reporter or SILENT)
+        self._keep(state, base, C, rows.shape[1])
+        card = self._card if fitted else begin_card(self, len(rows), y=y, groups=groups)
+        counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
+        self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.seen)
+        return self
+
+    def metric(self) -> Metric:
+        """M made positive semidefinite; C, b, updates and mistakes are on the card."""
+        return Metric((), _distance(self.model_.M, self._base_distance), self._card)
+
+    @property
+    def threshold_(self) -> float:
+        """b: pairs at a smaller squared distance count as similar; at least 1."""
+        return max(1.0, self.model_.b)
+
+    @property
+    def _started(self) -> tuple[Distance, float | None] | None:
+        """What to start from, and b there; ``None`` for nothing."""
+        given: tuple[Distance, float | None] | None = getattr(self, "_start", None)
+        return given
+
+    def _base(self, n_features: int) -> Distance:
+        """The distance over whose embedding a matrix is learnt."""
+        check_features(n_features)
+        distance = LinearDistance(n_features) if self._started is None else self._started[0]
+        if distance.n_features != n_features:
+            takes = tr_lazy(
+                "The metric to start from takes {n_features} features", n_features=distance.n_features
+            )
+            raise BadInput(
+                tr_lazy("{takes}, not {n_features}.", takes=takes, n_features=n_features),
+                "Use the same features and steps.",
+            )
+        if isinstance(distance, MappedDistance):
+            return distance.base
+        return LinearDistance(n_features) if isinstance(distance, LinearDistance) else distance
+
+    def _initial(self, X: Matrix, source: Pairs) -> MarginModel:
+        """M and b before the first pair, for rows X (n, w) in the coordinates learnt in."""
+        distance, threshold = self._started or (None, None)
+        if distance is None and self.start == "zero":
+            return MarginModel(np.zeros((X.shape[1], X.shape[1])))
+        L = distance.L if isinstance(distance, LinearDistance | MappedDistance) else None
+        M = np.eye(X.shape[1]) if L is None else L.T @ L
+        if threshold is not None:
+            return MarginModel(M, threshold)
+        z = source.differences(X)
+        found = np.einsum("ij,ij->i", z @ M, z)
+        spread = float(found.var())
+        # Least squares of scale d - b = -label: similar pairs belong at b - 1, dissimilar ones at b + 1.
+        scale = -float(np.mean((found - found.mean()) * source.label)) / spread if spread > 0.0 else 0.0
+        if scale <= 0.0:
+            scale = 1.0 / float(found.mean()) if found.mean() > 0.0 else 1.0
+        return MarginModel(scale * M, max(1.0, float(scale * found.mean() + source.label.mean())))
+
+    def _aggressiveness(
+        self, start: MarginModel, X: Matrix, source: Pairs, seed: int, reporter: Reporter
+    ) -> float:
+        """C of :data:`GRID` that tells apart best, by AUC, a third of the pairs it did not learn from."""
+        if self.C or self.variant == "pa":
+            return self.C or FALLBACK_C
+        chosen = np.random.default_rng([seed, 2]).permutation(len(source))[:_MOST_TO_CHOOSE]
+        taught, asked = chosen[: 2 * len(chosen) // 3], chosen[2 * len(chosen) // 3 :]
+        if any(abs(part.label.sum()) > len(part) - 4 for part in map(source.take, (taught, asked))):
+            taught = asked = chosen
+        held = source.take(asked).differences(X)
+        dissimilar = source.label[asked] < 0
+        lesson = source.take(taught)
+        z = lesson.differences(X)
+        best = (-math.inf, FALLBACK_C)
+        for done, C in enumerate(GRID):
+            reporter.check_cancelled()
+            reporter.progress(done, len(GRID), "Choosing C")
+            model = start.copy()
+            for _ in range(_FEWEST_PASSES):
+                model.learn(z, lesson.label, StepRule(self.variant, C))
+            area = _area(np.square(held @ psd_root(model.M).T).sum(axis=1), dissimilar)
+            best = max(best, (area, C), key=lambda found: found[0])
+        return best[1]
+
+    def _go(
+        self,
+        state: MarginModel,
+        space: RowSpace,
+        order: Iterator[Pairs],
+        steps: int,
+        C: float,
+        base: Distance,
+        reporter: Reporter,
+    ) -> str:
+        """Take all pairs of ``order``, ``steps`` of them; why it ended early, or nothing."""
+        rule = StepRule(self.variant, C)
+        learn = state.learn if self.psd == "end" else state.learn_positive
+        chunk = _CHUNK[self.psd]
+        done, told = 0, 0
+        for pairs in order:
+            for begin in range(0, len(pairs), chunk):
+                reporter.check_cancelled()
+                if done and reporter.stop_requested:
+                    return tr_lazy(
+                        "Stopped on request after {done} of {steps} pairs.", done=done, steps=steps
+                    )
+                part = pairs.take(np.arange(begin, min(begin + chunk, len(pairs))))
+                learn(part.differences(space.rows), part.label, rule)
+                done += len(part)
+                reporter.progress(done, steps, self.title)
+                if done * _POINTS >= steps * (told + 1):
+                    told = done * _POINTS // steps
+                    reporter.partial(_point(state, space, base))
+        if not np.isfinite(state.M).all() or not math.isfinite(state.b):
+            raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
+        return ""
+
+    def _keep(self, state: MarginModel, base: Distance, C: float, n_features: int) -> None:
+        self.model_ = state
+        self.C_ = C
+        self.n_features_ = n_features
+        self._base_distance = base
+
+    def _notes(self, ended: str = "") -> tuple[str, ...]:
+        state = self.model_
+        told = [ended] if ended else []
+        if self.variant != "pa":
+            told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
+        told.append(
+            tr_lazy(
+                "{updates} of {seen} pairs moved the metric; threshold {threshold:.4g}.",
+                updates=state.updates,
+                seen=state.seen,
+                threshold=self.threshold_,
+            )
+        )
+        told.append(
+            tr_lazy("{mistakes} pairs were on the wrong side when they came.", mistakes=state.mistakes)
+        )
+        return tuple(told)
+
+
+def usual_passes(n: int, pairs: int) -> int:
+    """How often the paper goes through its pairs (4.2): up to a fifth of all pairs of ``n`` cases.
+
+    At least twice, at most 50 times; here also no more than 100,000 pairs in all, for time.
+    """
+    steps = min(n * (n - 1) // 10, _USUAL_PASSES * pairs, _MOST_STEPS)
+    return max(_FEWEST_PASSES, -(-steps // pairs))
+
+
+def _order(source: Pairs, passes: int, rng: np.random.Generator) -> Iterator[Pairs]:
+    for _ in range(passes):
+        yield source.take(rng.permutation(len(source)))
+
+
+def _whole(state: MarginModel, space: RowSpace) -> MarginModel:
+    return MarginModel(space.matrix(state.M), state.b, state.seen, state.updates, state.mistakes)
+
+
+def _distance(M: Matrix, base: Distance) -> Distance:
+    L = psd_root(M)
+    return LinearDistance(len(M), L) if isinstance(base, LinearDistance) else MappedDistance(base, L)
+
+
+def _point(state: MarginModel, space: RowSpace, base: Distance) -> TrainingPoint:
+    M = state.M.copy()
+    return TrainingPoint(state.seen, state.mistakes / state.seen, lambda: _distance(space.matrix(M), base))
+
+
+def _area(distances: Matrix, dissimilar: npt.NDArray[np.bool_]) -> float:
+    """Chance that a dissimilar pair is farther apart than a similar one, ties counting half."""
+    _, place, count = np.unique(distances, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
+    n = int(dissimilar.sum())
+    return float((ranks[dissimilar].sum() - n * (n + 1) / 2) / (n * (len(distances) - n)))

@@ -1,0 +1,51 @@
+"""Euclidean distance of the principal components."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.parameters import Parameter
+
+
+class PrincipalComponents(LinearLearner):
+    """L = the directions of largest variance; see the step ``pca``."""
+
+    name: ClassVar[str] = "pca"
+    title: ClassVar[str] = "PCA"
+    paper: ClassVar[str] = "Pearson 1901, On lines and planes of closest fit to systems of points in space"
+    summary: ClassVar[str] = "Plain likeness without the directions of least variance; learns no meaning."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "components",
+            0,
+            "How many components are kept; 0: as many as hold the share of the variance.",
+            minimum=0,
+            maximum=100_000,
+        ),
+        Parameter(
+            "variance",
+            0.99,
+            "Share of the variance to keep where the number of components is 0.",
+            minimum=0.01,
+            maximum=1.0,
+            paper=0.99,
+        ),
+    )
+
+    def __init__(self, components: int = 0, variance: float = 0.99, random_state: int | None = None) -> None:
+        self.components = components
+        self.variance = variance
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        n, d = given.X.shape
+        step = PCA(self.components or min(n, d)).fit(given.X)
+        kept = len(step.components_)
+        if not self.components:
+            scores = step.transform(given.X).var(axis=0)
+            kept = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
+            kept = min(kept, len(step.components_))
+        return Learnt(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))

@@ -1,0 +1,99 @@
+"""RCA: what varies among cases known to be alike is noise, and is scaled down.
+
+Bar-Hillel, Hertz, Shental, Weinshall: Learning a Mahalanobis metric from equivalence constraints. Journal of
+Machine Learning Research 6, 2005.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.constraints import checked_pairs
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
+from semblance.core.metrics.training_data.labelled_rows import numbered
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.parameters import Parameter
+
+Rows = npt.NDArray[np.int64]
+
+
+class RCA(LinearLearner):
+    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2)."""
+
+    name: ClassVar[str] = "rca"
+    title: ClassVar[str] = "RCA"
+    paper: ClassVar[str] = (
+        "Bar-Hillel et al. 2005, Learning a Mahalanobis metric from equivalence constraints"
+    )
+    summary: ClassVar[str] = "Instant: scales down what varies among like cases; needs only likes."
+    parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+
+    def __init__(self, shrinkage: float = 0.0, random_state: int | None = None) -> None:
+        self.shrinkage = shrinkage
+        self.random_state = random_state
+
+    def _learn(self, given: Training) -> Learnt:
+        chunklets = chunklets_of(self.title, len(given.X), given.y, given.pairs)
+        check_different(given.X)
+        centred = about_chunklets(given.X, chunklets)
+        if not centred.any():
+            raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
+        S, taken = invertible(covariance(centred), centred, self.shrinkage)
+        told = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
+        return Learnt(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
+
+
+def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None) -> Rows:
+    """(n,) the number of each case's chunklet, -1 for those without another case in theirs.
+
+    Cases of one finding, or joined by similar pairs, make a chunklet.
+
+    Raises:
+        BadInput: neither findings nor pairs, or no two cases that are alike.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    if y is None and pairs is None:
+        raise BadInput(
+            tr_lazy("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+        )
+    i, j = np.empty((2, 0), dtype=np.int64)
+    if y is not None:
+        codes, names = numbered(n, y)
+        known = np.flatnonzero(codes >= 0)
+        first = np.full(len(names), n)
+        np.minimum.at(first, codes[known], known)
+        i, j = known, first[codes[known]]
+    if pairs is not None:
+        given = checked_pairs(pairs, n)
+        given = given[given[:, 2] > 0]
+        i, j = np.append(i, given[:, 0]), np.append(j, given[:, 1])
+    graph = coo_matrix((np.ones(len(i)), (i, j)), shape=(n, n))
+    numbers = connected_components(graph, directed=False)[1]
+    large = np.bincount(numbers) > 1
+    if not large.any():
+        raise BadInput(
+            "No two training cases are called similar.", "Add cases of the same finding or similar pairs."
+        )
+    renumbered = np.where(large, np.cumsum(large) - 1, -1)
+    chunklets: Rows = renumbered[numbers]
+    return chunklets
+
+
+def about_chunklets(X: Matrix, chunklets: Rows) -> Matrix:
+    """(m, d) the rows that are in a chunklet, less the mean of theirs."""
+    rows, numbers = X[chunklets >= 0], chunklets[chunklets >= 0]
+    sums = np.zeros((int(numbers.max()) + 1, X.shape[1]))
+    np.add.at(sums, numbers, rows)
+    means = sums / np.bincount(numbers)[:, np.newaxis]
+    return rows - means[numbers]

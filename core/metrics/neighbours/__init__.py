@@ -1,1 +1,0 @@
-"""Objectives over each finding's own nearest cases, and how they are climbed."""

@@ -1,0 +1,1 @@
+"""Linear algebra, minimisation and clustering that several learners share."""

@@ -1,1 +1,0 @@
-"""Updates of a metric by one constraint after another."""

@@ -1,1 +1,0 @@
-"""The learners of the five papers Semblance implements, one file each."""

@@ -1,0 +1,1 @@
+"""What learners are given, checked: rows, findings, pairs and triplets, and the memory they take."""

@@ -1,0 +1,71 @@
+"""Rows with their findings, for learners that need nothing else."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.constraints import check_findings, finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.training_data.rows import check_different
+
+
+class Labelled(NamedTuple):
+    """``X`` (n, d) with findings numbered ``codes`` (n,) 0, 1, ... into ``names``; every number occurs."""
+
+    X: Matrix
+    codes: npt.NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def means(self) -> Matrix:
+        """(c, d) the mean row of each finding."""
+        sums = np.zeros((len(self.names), self.X.shape[1]))
+        np.add.at(sums, self.codes, self.X)
+        means: Matrix = sums / np.bincount(self.codes)[:, np.newaxis]
+        return means
+
+
+def check_one_each(cases: int, findings: int) -> None:
+    """Refuse more or fewer findings than cases.
+
+    Raises:
+        BadInput: their numbers differ.
+    """
+    if cases != findings:
+        raise BadInput(
+            tr_lazy("There are {cases} cases but {findings} findings.", cases=cases, findings=findings),
+            "Give one finding a case.",
+        )
+
+
+def numbered(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """:func:`semblance.core.constraints.finding_codes` of ``y``, one finding a case.
+
+    Raises:
+        BadInput: more or fewer findings than ``cases``.
+    """
+    codes, names = finding_codes(y)
+    check_one_each(cases, len(codes))
+    return codes, names
+
+
+def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
+    """The rows of ``X`` that have a finding.
+
+    Raises:
+        BadInput: no findings, not one a case, fewer than two, or none with two cases; equal rows. ``title``
+            names the learner.
+    """
+    if y is None:
+        raise BadInput(
+            tr_lazy("{title} learns from findings.", title=title), "Give the findings of the training cases."
+        )
+    codes, names = numbered(len(X), y)
+    check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
+    check_different(X)
+    known = codes >= 0
+    return Labelled(X[known], codes[known], names) if not known.all() else Labelled(X, codes, names)

@@ -1,0 +1,105 @@
+"""The pairs a pairwise learner eats: those given, and those drawn from findings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.constraints import Rows, checked_pairs, sample_pairs
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.training_data.labelled_rows import numbered
+from semblance.core.metrics.training_data.memory import check_memory
+
+#: The way out where pairs do not fit into memory.
+FEWER_PAIRS = tr_lazy("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
+#: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
+_PER_PAIR = 200
+
+
+class Pairs(NamedTuple):
+    """Rows ``i`` and ``j`` (p,) with ``label`` (p,) +1.0 similar or -1.0 dissimilar."""
+
+    i: Rows
+    j: Rows
+    label: Matrix
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def take(self, places: Rows) -> Pairs:
+        return Pairs(self.i[places], self.j[places], self.label[places])
+
+    def differences(self, X: Matrix) -> Matrix:
+        """(p, d) x_i - x_j."""
+        z: Matrix = X[self.i] - X[self.j]
+        return z
+
+    def counts(self) -> dict[str, int]:
+        """For the card of a metric."""
+        similar = int((self.label > 0).sum())
+        return {"similar": similar, "dissimilar": len(self.label) - similar}
+
+
+def as_pairs(table: Rows) -> Pairs:
+    """From a table (p, 3) as :func:`semblance.core.constraints.checked_pairs` gives it."""
+    return Pairs(table[:, 0], table[:, 1], table[:, 2].astype(np.float64))
+
+
+def training_pairs(
+    title: str,
+    n: int,
+    y: npt.ArrayLike | None,
+    pairs: npt.ArrayLike | None,
+    *,
+    draw: int,
+    seed: int,
+) -> Pairs:
+    """The ``pairs`` given, and ``draw`` c (c - 1) drawn from ``n`` findings y of c kinds.
+
+    Where both speak of the same two rows, the given pair counts.
+
+    Raises:
+        BadInput: neither is there, they would not fit into memory, or no similar or no dissimilar pair comes
+            of them; ``title`` names the learner.
+    """
+    if y is None and pairs is None:
+        raise BadInput(
+            tr_lazy("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+        )
+    tables = []
+    if y is not None:
+        codes, names = numbered(n, y)
+        if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
+            count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
+            check_memory(
+                _PER_PAIR * count,
+                tr_lazy("Drawing {count:,} pairs of {n:,} findings", count=count, n=len(names)),
+                FEWER_PAIRS,
+            )
+            tables.append(sample_pairs(y, count, seed))
+    if pairs is not None:
+        given = checked_pairs(pairs, n)
+        if tables:
+            drawn = _keys(tables[0], n)
+            tables[0] = tables[0][~np.isin(drawn, _keys(given, n))]
+        tables.append(given)
+    found = as_pairs(np.concatenate(tables))
+    if not (found.label < 0).any():
+        raise BadInput(
+            "No two training cases are called dissimilar.",
+            "Add cases of another finding or dissimilar pairs.",
+        )
+    if not (found.label > 0).any():
+        raise BadInput(
+            "No two training cases are called similar.", "Add cases of the same finding or similar pairs."
+        )
+    return found
+
+
+def _keys(table: Rows, n: int) -> Rows:
+    keys: Rows = np.minimum(table[:, 0], table[:, 1]) * n + np.maximum(table[:, 0], table[:, 1])
+    return keys

@@ -1,0 +1,85 @@
+"""What every learner, step and metric asks of the rows it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+
+#: The largest number of training rows lies between: learners take it to the sixth power.
+_LEAST, _MOST = 1e-50, 1e50
+
+
+def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = False) -> Matrix:
+    """``X`` as a C-contiguous float64 (n, d) array; one row (d,) becomes (1, d).
+
+    ``missing`` allows NaN for a value that is not known.
+
+    Raises:
+        BadInput: not numbers, not a table, no column, another number of columns than ``n_features``,
+            an infinite value, or a missing one where none is allowed.
+    """
+    try:
+        given = np.asarray(X)
+        if np.iscomplexobj(given):
+            raise TypeError("complex")
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput("The features are not all numbers.", "Remove or encode the columns of text.") from None
+    if rows.ndim == 1 and n_features is not None:
+        rows = rows[np.newaxis]
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise BadInput("The features are not a table of cases by numbers.", "Give one row of numbers a case.")
+    if n_features is not None and rows.shape[1] != n_features:
+        raise BadInput(
+            tr_lazy(
+                "{n_features} numbers a case are expected, {shape} were given.",
+                n_features=n_features,
+                shape=rows.shape[1],
+            ),
+            "Use the feature set this metric was trained on, or train a metric on this one.",
+        )
+    if np.isinf(rows).any():
+        raise BadInput("The features hold an infinite value.", "Correct it, or leave the cell empty.")
+    if not missing and np.isnan(rows).any():
+        raise BadInput("The features hold missing values.", "Add the step 'impute' in front.")
+    return np.ascontiguousarray(rows)
+
+
+def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: int | None = None) -> Matrix:
+    """The rows of :func:`as_rows` to learn from; ``groups`` (n,) are their patients, where known.
+
+    Raises:
+        BadInput: as :func:`as_rows`, no row, not one patient a case, or numbers whose sixth powers cannot be
+            told from infinity or from 0.
+    """
+    rows = as_rows(X, n_features)
+    if not len(rows):
+        raise BadInput("There is no case to learn from.", "Add cases, or hold fewer of them out.")
+    largest = float(np.abs(rows).max())
+    if largest > 0.0 and not _LEAST < largest < _MOST:
+        size = "large" if largest >= _MOST else "small"
+        raise BadInput(
+            tr_lazy("The features are too {size} to learn from.", size=size), "Add the step 'standardise'."
+        )
+    if groups is not None:
+        patients = np.asarray(groups)
+        if patients.shape != (len(rows),):
+            raise BadInput(
+                tr_lazy("There are {n} cases but {size} patients.", n=len(rows), size=patients.size),
+                "Give one patient a case, empty where unknown.",
+            )
+    return rows
+
+
+def check_different(rows: Matrix) -> None:
+    """Refuse training rows (n, d) that are all equal.
+
+    Raises:
+        BadInput: there is nothing to learn from.
+    """
+    if len(rows) == 0 or (rows == rows[0]).all():
+        raise BadInput("All training cases have the same features.", "Extract other features first.")

@@ -1,0 +1,242 @@
+"""An experiment as files to publish from: tables, plots, and a script that repeats it to the same numbers."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.saving import put_file
+from semblance.core.research import tables
+from semblance.core.research.results import document
+from semblance.core.research.run_cells import Finished
+from semblance.core.research.spec import ExperimentSpec
+from semblance.core.research.titles import (
+    cases_title,
+    learner_title,
+    protocol_title,
+    ranks_shown,
+    score_title,
+)
+from semblance.core.tasks import SILENT, Reporter
+
+SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
+#: What the repeated run is compared by.
+COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
+
+
+def export(
+    state: Finished, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
+) -> list[Path]:
+    """Write everything into ``folder``, which is made; returns the files.
+
+    Without ``identified`` no file tells a case's name, a row of the catalogue or a folder of this machine.
+
+    Raises:
+        SemblanceError: no cell is finished, or the folder cannot be written.
+        Cancelled: asked for by the reporter; files written before stay.
+    """
+    if not state.answers:
+        raise SemblanceError("No cell of the experiment is finished.", "Run it first.")
+    made = document(state)
+    public = anonymous(made, state.spec) if not identified else made
+    texts = {
+        "scores.csv": tables.scores_csv(made),
+        "values.csv": tables.values_csv(made),
+        "comparisons.csv": tables.comparisons_csv(made),
+        "ranks.csv": tables.ranks_csv(made),
+        "pairs.csv": tables.pairs_csv(made),
+        "worst_findings.csv": tables.findings_csv(made),
+        "worst_queries.csv": tables.queries_csv(made, identified=identified),
+        "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        "table.tex": tables.latex(made),
+        SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
+        SCRIPT: script(state),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise SemblanceError(
+            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+            "Choose another folder.",
+        ) from problem
+    written = []
+    for name, text in texts.items():
+        reporter.check_cancelled()
+        put_file(folder / name, text.encode())
+        written.append(folder / name)
+    (folder / SCRIPT).chmod(0o755)
+    plots = figures(made)
+    for place, (name, kind, arguments) in enumerate(plots):
+        for suffix in ("svg", "pdf", "png"):
+            reporter.check_cancelled()
+            reporter.progress(place, len(plots), "Drawing plots")
+            ratio = 3.0 if suffix == "png" else 1.0
+            draw = critical_difference_figure if kind == "ranks" else scores_figure
+            put_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
+            written.append(folder / f"{name}.{suffix}")
+    reporter.progress(len(plots), len(plots), "Drawing plots")
+    return written
+
+
+def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Names, kinds (``ranks``, ``scores``) and arguments of the plots of a document."""
+    found: list[tuple[str, str, dict[str, Any]]] = [
+        (
+            _file_name(f"ranks {test['protocol']} {test['score']}"),
+            "ranks",
+            {
+                **dict(zip(("ranks", "distance", "alike"), ranks_shown(test), strict=True)),
+                "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
+                "note": tr_lazy(
+                    "{test} tables, Friedman p {test2:.2g}, {made}",
+                    test=test["tables"],
+                    test2=test["p_value"],
+                    made=_badge(made),
+                ),
+            },
+        )
+        for test in made["over_tables"]
+    ]
+    several = len({row["steps"] for row in made["results"]}) > 1
+    for protocol in dict.fromkeys(row["protocol"] for row in made["results"]):
+        rows = [row for row in made["results"] if row["protocol"] == protocol]
+        for score in rows[0]["compared"]:
+            intervals = [
+                Interval(
+                    cases_title(row["cases"]),
+                    learner_title(f"{row['learner']}, {row['steps']}" if several else row["learner"]),
+                    row["scores"][score]["mean"],
+                    *(row["scores"][score]["ci95"] or (None, None)),
+                )
+                for row in rows
+                if score in row["scores"]
+            ]
+            if intervals:
+                of = list(dict.fromkeys(one.cases for one in intervals))
+                # Several cases are named above their lines.
+                title = ", ".join([protocol_title(protocol), *(of if len(of) == 1 else [])])
+                told = {
+                    "score": score_title(score),
+                    "intervals": intervals,
+                    "title": title,
+                    "note": _badge(made),
+                }
+                found.append((_file_name(f"scores {protocol} {score}"), "scores", told))
+    return found
+
+
+def _badge(made: Mapping[str, Any]) -> str:
+    known = {row["patients"] for row in made["results"]}
+    return tr_lazy("held-out patients") if known == {"known"} else tr_lazy("held-out cases, unknown patients")
+
+
+def _file_name(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c in ".=" else " " for c in text).split()).lower()
+
+
+def anonymous(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
+    """The document without names of cases and without folders of this machine."""
+    places = relative_files(spec)
+    queries = [{**one, "queries": _unnamed(one["queries"])} for one in made["worst_queries"]]
+    findings = [
+        {
+            **one,
+            "findings": [{**line, "queries": _unnamed(line["queries"])} for line in one["findings"]],
+        }
+        for one in made["worst_findings"]
+    ]
+    cases = [
+        {**one, "source": {**one["source"], "path": one["name"]} if one["source"] else None}
+        for one in made["cases"]
+    ]
+    for one in cases:
+        one["notes"], one["problem"] = (
+            [_without(text, places) for text in one["notes"]],
+            _without(one["problem"], places),
+        )
+    results = [
+        {**row, "failed": _without(row["failed"], places) if row["failed"] else None}
+        for row in made["results"]
+    ]
+    told = {"spec": _relative(spec).to_json(), "cases": cases, "results": results}
+    return {**made, **told, "worst_queries": queries, "worst_findings": findings}
+
+
+def _unnamed(queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in query.items() if key not in ("case_id", "case_row")}
+        for query in queries
+    ]
+
+
+def _without(text: str, places: Mapping[str, str]) -> str:
+    for path, name in places.items():
+        text = text.replace(path, name)
+    return text
+
+
+def relative_files(spec: ExperimentSpec) -> dict[str, str]:
+    """Every file of the experiment by its name, with the folders that tell it from those called alike.
+
+    No more of them: folders are named after people and patients.
+    """
+    files = sorted({file for one in spec.cases for file in one.files()})
+    found = {}
+    for file in files:
+        parts = Path(file).parts
+        for length in range(1, len(parts) + 1):
+            name = parts[-length:]
+            if sum(Path(other).parts[-length:] == name for other in files) == 1:
+                found[file] = "/".join(name)
+                break
+        else:
+            found[file] = Path(file).as_posix()
+    return found
+
+
+def _relative(spec: ExperimentSpec) -> ExperimentSpec:
+    places = relative_files(spec)
+    return replace(spec, cases=tuple(one.moved(places) for one in spec.cases))
+
+
+def repeatable(state: Finished) -> dict[str, Any]:
+    """The experiment with files by their names, and fingerprints of the cases that were measured."""
+    prints = [one["fingerprint"] for one in state.cases]
+    return {**_relative(state.spec).to_json(), "fingerprints": prints}
+
+
+def script(state: Finished) -> str:
+    """A shell script that runs the experiment again and compares the numbers."""
+    files = relative_files(state.spec)
+    data = ""
+    option = ""
+    if files:
+        # A name with a line's end in it would go on as a command.
+        told = "\n".join(f"#   {name if name.isprintable() else ascii(name)}" for name in files.values())
+        data = (
+            f"# DATA is the folder that holds, itself or in folders of its own,\n{told}\n"
+            ': "${DATA:?Set DATA to the folder that holds the files named in this script.}"\n'
+        )
+        option = ' --data "$DATA"'
+    compared = "\n".join(
+        f'cmp "$here"/{shlex.quote(name)} "$out"/export/{shlex.quote(name)}' for name in COMPARED
+    )
+    return f"""#!/bin/sh
+# Repeats an experiment of Semblance and compares its numbers with those beside this script.
+# Usage: [DATA=FOLDER] [WORKERS=N] [SEMBLANCE=PROGRAM] sh {SCRIPT} [OUT]
+set -eu
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+out=${{1:-"$here/repeated"}}
+semblance=${{SEMBLANCE:-semblance}}
+{data}"$semblance" experiment run "$here/{SPEC}"{option} --out "$out" --workers "${{WORKERS:-1}}"
+"$semblance" experiment export "$out" --to "$out/export"
+{compared}
+echo "The numbers are the same."
+"""

@@ -1,0 +1,115 @@
+"""Parameters chosen inside a training part alone: every combination on the same inner folds, by patient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.runner import FAILURES, PreparedSplit, Trial, fit_and_measure
+from semblance.core.evaluation.result import Measured, number_or_none
+from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.splits import folds, patient_codes
+from semblance.core.language import tr_lazy
+from semblance.core.parameters import Value
+from semblance.core.tasks import Reporter
+
+if TYPE_CHECKING:
+    from semblance.core.evaluation.data import EvaluationData
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.steps import Step
+
+CRITERION, INNER_FOLDS = "retrieval_accuracy@10", 3
+_CRITERIA = ("retrieval_accuracy", "knn_accuracy")
+_MOST_K = 50
+
+
+def check_criterion(text: object) -> str:
+    """``text``, if it is a score that grids can be chosen by.
+
+    Raises:
+        BadArguments: another.
+    """
+    name, at, k = str(text).partition("@")
+    if name not in _CRITERIA or not at or not k.isdigit() or not 1 <= int(k) <= _MOST_K:
+        raise BadArguments(
+            tr_lazy("Parameters cannot be chosen by '{value}'.", value=text),
+            tr_lazy(
+                "Use {those}, K from 1 to {most_k}.",
+                those=" or ".join(f"{one}@K" for one in _CRITERIA),
+                most_k=_MOST_K,
+            ),
+        )
+    return str(text)
+
+
+def choose(
+    make: Callable[[Mapping[str, Value]], Learner],
+    combinations: Sequence[Mapping[str, Value]],
+    data: EvaluationData,
+    train: np.ndarray[tuple[int, ...], np.dtype[np.intp]],
+    steps: Sequence[Step],
+    *,
+    criterion: str,
+    inner_folds: int,
+    seed: int,
+    reporter: Reporter,
+) -> tuple[Mapping[str, Value], list[float | None]]:
+    """The best of ``combinations`` by the mean ``criterion`` over folds of the rows ``train``; all means.
+
+    Nothing but these rows is looked at; steps are fitted anew in each fold, a patient is in one fold only. Of
+    equals the first is taken; a combination that fails in a fold is out (``None``).
+
+    Raises:
+        BadInput: too few cases for the folds, or no combination could be measured.
+    """
+    if len(combinations) == 1:
+        return combinations[0], [None]
+    part = data.rows(train)
+    means: list[float | None] = []
+    reason = ""
+    splits = folds(part.y.tolist(), part.units, seed, inner_folds)
+    prepared = [PreparedSplit(part, split, steps, None) for split in splits]
+    for combination in combinations:
+        reporter.check_cancelled()
+        try:
+            found = [
+                fit_and_measure(make(combination), one, lambda trial: _score(trial, criterion), reporter)[0]
+                for one in prepared
+            ]
+            means.append(number_or_none(float(np.mean([one.scores[criterion] for one in found]))))
+        except BadArguments:
+            raise
+        except FAILURES as problem:
+            means.append(None)
+            reason = reason or str(problem)
+    there = [mean for mean in means if mean is not None]
+    if not there:
+        raise BadInput("No choice of the parameters could be measured inside the training part.", reason)
+    return combinations[means.index(max(there))], means
+
+
+def _score(trial: Trial, criterion: str) -> Measured:
+    name, _, number = criterion.partition("@")
+    data, split, k = trial.data, trial.split, int(number)
+    _, findings = np.unique(data.y, return_inverse=True)
+    asked = data.X[split.test]
+    if name == "retrieval_accuracy":
+        patients = patient_codes(data.units, data.n_cases)
+        inside = metric_distances(trial.metric, asked, asked)
+        own = None if patients is None else patients[split.test]
+        curve = mean_over_queries(retrieval_accuracy(inside, findings[split.test], own, k, trial.reporter))
+    else:
+        across = metric_distances(trial.metric, asked, data.X[split.train])
+        n_findings = int(findings.max()) + 1
+        found = votes(across, findings[split.train], findings[split.test], n_findings, k=k, max_k=k)
+        curve = mean_over_queries(found.correct)
+    return Measured({criterion: float(curve[min(k, len(curve)) - 1])})
+
+
+def inner_split_seed(seed: int, place: int) -> int:
+    """The seed of the inner folds of the split at ``place``: another than the split's own."""
+    return int(np.random.SeedSequence([seed, place, 1]).generate_state(1)[0])

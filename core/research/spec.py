@@ -1,0 +1,362 @@
+"""What an experiment measures, as it is written down: a JSON file, or the options of the command line."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path, PurePath
+from typing import Any, Self
+
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.steps.sequence import parse_steps
+from semblance.core.parameters import Parameter, Value, checked
+from semblance.core.research.selection import CRITERION, INNER_FOLDS, check_criterion
+
+#: How a grid of parameters is used: chosen inside training parts, or every combination a learner of its own.
+NESTED, EACH = "nested", "each"
+#: Folders in folders that are looked through for a file of an experiment.
+_DEEPEST = 3
+#: More cells than this are a mistake in the grid.
+MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True)
+class CasesSpec:
+    """Cases of a ``library``'s feature set or of a ``table``; ``test``: train on these, test on those.
+
+    ``findings`` and ``max_cases`` as in ``evaluate``. ``unrelated``: patients of both sides are others, even
+    where they are called alike.
+    """
+
+    table: str | None = None
+    library: str | None = None
+    features: str | None = None
+    findings: str = ""
+    max_cases: int | None = None
+    test: CasesSpec | None = None
+    unrelated: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the table or library is called, without its folder."""
+        own = self.table or self.library or ""
+        if not own.startswith(PREFIX):
+            own = PurePath(own).name.removesuffix(".csv").removesuffix(".semblance")
+        named = f"{own}:{self.features}" if self.features else own
+        return f"{named} → {self.test.name}" if self.test else named
+
+    def files(self) -> list[str]:
+        """The tables and libraries that lie in folders, those tested on included."""
+        own = self.table or self.library or ""
+        return ([] if own.startswith(PREFIX) else [own]) + (self.test.files() if self.test else [])
+
+    def moved(self, places: Mapping[str, str]) -> CasesSpec:
+        """The same with the files of ``places`` where they are now."""
+        return replace(
+            self,
+            table=places.get(self.table, self.table) if self.table else None,
+            library=places.get(self.library, self.library) if self.library else None,
+            test=self.test.moved(places) if self.test else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        own = {key: value for key, value in vars(self).items() if value not in (None, "", False)}
+        return {**own, "test": self.test.to_json()} if self.test else own
+
+    @classmethod
+    def from_json(cls, values: Any) -> Self:
+        if isinstance(values, str):
+            values = {"table": values}
+        _keys(values, cls, tr_lazy("the cases"))
+        inner = values.get("test")
+        test = None if inner is None else CasesSpec.from_json(inner)
+        if test is not None and test.test is not None:
+            raise BadArguments("Cases to test on cannot be tested on others.", "Leave out the inner 'test'.")
+        made = cls(**{**values, "test": test})
+        for key, kind in _CASES_TYPES.items():
+            value = getattr(made, key)
+            if value is not None and (
+                not isinstance(value, kind) or (kind is int and isinstance(value, bool))
+            ):
+                raise BadArguments(
+                    tr_lazy("'{key}' of the cases cannot be {value}.", key=key, value=repr(value)), _SHAPE
+                )
+        if (made.table is None) == (made.library is None):
+            raise BadArguments("Cases are of a table or of a library.", _SHAPE)
+        return made
+
+
+_CASES_TYPES: dict[str, type] = {
+    "table": str, "library": str, "features": str, "findings": str, "max_cases": int, "unrelated": bool,
+}  # fmt: skip
+_SHAPE = (
+    'Write {"table": "wine.csv"} or {"library": "breasts.semblance", "features": "gabor"}; '
+    "the help page 'Experiments' tells all keys."
+)
+
+
+@dataclass(frozen=True)
+class LearnerChoice:
+    """A learner with parameters that differ from the defaults, and ``grid``: values to choose among.
+
+    ``select``: ``nested`` chooses them inside each training part, ``each`` measures every combination.
+    """
+
+    learner: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    select: str = NESTED
+
+    @property
+    def label(self) -> str:
+        """Its name with what differs from the defaults."""
+        told = [f"{name}={_text(value)}" for name, value in self.params.items()]
+        told += [f"{name}={'|'.join(map(_text, values))}" for name, values in self.grid.items()]
+        return f"{self.learner} ({', '.join(told)})" if told else self.learner
+
+    @property
+    def combinations(self) -> list[dict[str, Value]]:
+        """The parameters of every point of the grid; one where there is no grid."""
+        names = list(self.grid)
+        return [
+            {**self.params, **dict(zip(names, values, strict=True))}
+            for values in itertools.product(*self.grid.values())
+        ]
+
+    def variants(self) -> list[LearnerChoice]:
+        """Itself, or with ``each`` a learner for every combination."""
+        if self.select == NESTED or not self.grid:
+            return [self]
+        return [LearnerChoice(self.learner, params) for params in self.combinations]
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"learner": self.learner}
+        if self.params:
+            out["params"] = dict(self.params)
+        if self.grid:
+            out |= {"grid": {name: list(values) for name, values in self.grid.items()}, "select": self.select}
+        return out
+
+    @classmethod
+    def from_json(cls, values: Any, baselines: Sequence[str] = ()) -> Self:
+        if isinstance(values, str):
+            values = {"learner": values}
+        _keys(values, cls, tr_lazy("a learner"))
+        name = values.get("learner")
+        if not isinstance(name, str):
+            raise BadArguments("A learner has no name.", 'Write {"learner": "bdm"}.')
+        known = () if name in baselines else learner_class(name).parameters
+        params, grid = values.get("params", {}), values.get("grid", {})
+        if not isinstance(params, Mapping) or not isinstance(grid, Mapping):
+            raise BadArguments(
+                tr_lazy("The parameters of {name} are no table.", name=name), 'Write {"rounds": 50}.'
+            )
+        checked(name, known, params)
+        if any(not isinstance(choices, list | tuple) or not choices for choices in grid.values()):
+            raise BadArguments(
+                tr_lazy("The grid of {name} needs lists.", name=name), 'Write {"rounds": [50, 100]}.'
+            )
+        for key, choices in grid.items():
+            for value in choices:
+                checked(name, known, {key: value})
+        both = sorted(set(params) & set(grid))
+        if both:
+            raise BadArguments(
+                tr_lazy("'{both}' of {name} is set and chosen.", both=both[0], name=name),
+                "Name it in params or in grid, not in both.",
+            )
+        select = values.get("select", NESTED)
+        if select not in (NESTED, EACH):
+            raise BadArguments(
+                tr_lazy("'select' cannot be {select}.", select=repr(select)),
+                tr_lazy("Use {nested} or {each}.", nested=NESTED, each=EACH),
+            )
+        own: dict[str, Parameter] = {parameter.name: parameter for parameter in known}
+        return cls(
+            name,
+            {key: own[key].check(value) for key, value in params.items()},
+            {key: tuple(own[key].check(value) for value in choices) for key, choices in grid.items()},
+            select,
+        )
+
+
+@dataclass(frozen=True)
+class ProtocolChoice:
+    """A protocol, its settings, and how often it is repeated (``None``: as usual)."""
+
+    protocol: str
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    repeats: int | None = None
+
+    @property
+    def label(self) -> str:
+        told = ", ".join(f"{name}={_text(value)}" for name, value in self.settings.items())
+        return f"{self.protocol} ({told})" if told else self.protocol
+
+    @property
+    def n_repeats(self) -> int:
+        return self.repeats or protocol_class(self.protocol).repeats
+
+    def to_json(self) -> dict[str, Any]:
+        own = {key: value for key, value in vars(self).items() if value}
+        return {**own, "settings": dict(self.settings)} if self.settings else own
+
+    @classmethod
+    def from_json(cls, values: Any) -> Self:
+        if isinstance(values, str):
+            values = {"protocol": values}
+        _keys(values, cls, tr_lazy("a protocol"))
+        if "protocol" not in values:
+            raise BadArguments("A protocol has no name.", 'Write {"protocol": "full"}.')
+        chosen = protocol_class(str(values["protocol"]))
+        repeats = values.get("repeats")
+        if repeats is not None and (not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1):
+            raise BadArguments("There must be at least one repeat.", "Give a whole number from 1.")
+        settings = values.get("settings", {})
+        full = checked(tr_lazy("The protocol {chosen}", chosen=chosen.name), chosen.parameters, settings)
+        return cls(chosen.name, {name: full[name] for name in settings}, repeats)
+
+
+@dataclass(frozen=True)
+class ExperimentSpec:
+    """Everything that decides the numbers: cases x ``steps`` x learners x protocols, and the seed.
+
+    ``steps`` as in ``evaluate``, "" for those that suit the cases. ``select_by``: the score by which grids
+    are chosen inside training parts, in ``inner_folds`` folds.
+    """
+
+    cases: tuple[CasesSpec, ...]
+    learners: tuple[LearnerChoice, ...]
+    protocols: tuple[ProtocolChoice, ...]
+    steps: tuple[str, ...] = ("",)
+    seed: int = 0
+    select_by: str = CRITERION
+    inner_folds: int = INNER_FOLDS
+    name: str = "experiment"
+
+    def variants(self) -> list[LearnerChoice]:
+        """Every learner that is measured, grids with ``each`` taken apart."""
+        return [variant for choice in self.learners for variant in choice.variants()]
+
+    @property
+    def n_cells(self) -> int:
+        repeats = sum(choice.n_repeats for choice in self.protocols)
+        return len(self.cases) * len(self.steps) * len(self.variants()) * repeats
+
+    def located(self, folder: Path) -> ExperimentSpec:
+        """The same with relative files looked for in ``folder``, then in the folders in it."""
+        files = {file for one in self.cases for file in one.files()}
+        places = {file: str(_found(folder, file)) for file in files if not Path(file).is_absolute()}
+        return replace(self, cases=tuple(one.moved(places) for one in self.cases))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "cases": [one.to_json() for one in self.cases],
+            "steps": list(self.steps),
+            "learners": [one.to_json() for one in self.learners],
+            "protocols": [one.to_json() for one in self.protocols],
+            "seed": self.seed,
+            "select_by": self.select_by,
+            "inner_folds": self.inner_folds,
+        }
+
+    @classmethod
+    def from_json(cls, values: Any) -> Self:
+        """
+        Raises:
+            BadArguments: an unknown key, name or value, or a grid beyond reason; the message names it.
+        """
+        _keys(values, cls, tr_lazy("the experiment"))
+        for key in ("cases", "learners", "protocols"):
+            if not isinstance(values.get(key), list) or not values[key]:
+                raise BadArguments(
+                    tr_lazy("The experiment names no {key}.", key=key),
+                    tr_lazy('Give "{key}" a list.', key=key),
+                )
+        protocols = tuple(ProtocolChoice.from_json(one) for one in values["protocols"])
+        baselines = {name for one in protocols for name in protocol_class(one.protocol).baselines}
+        steps = values.get("steps", [""])
+        if not isinstance(steps, list) or not steps or not all(isinstance(text, str) for text in steps):
+            raise BadArguments(
+                "The steps are no list of texts.", 'Write ["standardise", "standardise,pca:20"].'
+            )
+        for text in steps:
+            parse_steps(text)
+        made = cls(
+            cases=tuple(CasesSpec.from_json(one) for one in values["cases"]),
+            learners=tuple(LearnerChoice.from_json(one, sorted(baselines)) for one in values["learners"]),
+            protocols=protocols,
+            steps=tuple(steps),
+            seed=_whole(values, "seed", 0, 0),
+            select_by=check_criterion(values.get("select_by", CRITERION)),
+            inner_folds=_whole(values, "inner_folds", INNER_FOLDS, 2),
+            name=str(values.get("name", "experiment")),
+        )
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        for what, named in (
+            ("cases", [one.to_json() for one in self.cases]),
+            ("learner", [one.label for one in self.variants()]),
+            ("protocol", [one.label for one in self.protocols]),
+            ("steps", list(self.steps)),
+        ):
+            for place, one in enumerate(named):
+                if one in named[:place]:
+                    told = one if isinstance(one, str) else self.cases[place].name
+                    raise BadArguments(
+                        tr_lazy("The {what} '{told}' stand twice in the experiment.", what=what, told=told),
+                        "Name each once.",
+                    )
+        if self.n_cells > MOST_CELLS:
+            raise BadArguments(
+                tr_lazy("The experiment has {n_cells} cells.", n_cells=self.n_cells),
+                tr_lazy("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
+            )
+
+
+def _found(folder: Path, file: str) -> Path:
+    """``file`` in ``folder``, or where it stands once as few folders deeper as can be."""
+    if not (folder / file).exists():
+        for depth in range(1, _DEEPEST + 1):
+            there = list(folder.glob("*/" * depth + glob.escape(file)))
+            if there:
+                return there[0] if len(there) == 1 else folder / file
+    return folder / file
+
+
+def _keys(values: Any, kind: Any, what: str) -> None:
+    if not isinstance(values, Mapping):
+        raise BadArguments(
+            tr_lazy("What is said of {what} is no table of keys and values.", what=what),
+            "Look at the help page.",
+        )
+    known = [one.name for one in fields(kind)]
+    unknown = next((key for key in values if key not in known), None)
+    if unknown is not None:
+        raise BadArguments(
+            tr_lazy("'{unknown}' is not a key of {what}.", unknown=unknown, what=what),
+            tr_lazy("Keys: {known}.", known=", ".join(known)),
+        )
+
+
+def _whole(values: Mapping[str, Any], key: str, default: int, least: int) -> int:
+    value = values.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise BadArguments(
+            tr_lazy("'{key}' cannot be {value}.", key=key, value=repr(value)),
+            tr_lazy("Give a whole number from {least}.", least=least),
+        )
+    return value
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,122 @@
+"""What made a distance, said in a sentence: close in this, far in that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from semblance.core.language import join_texts, tr_lazy
+from semblance.core.metrics.distance import Matrix
+
+#: Nearer than so large a share of the library is close, farther than so large a share is far.
+CLOSE, FAR = 0.25, 0.75
+_MOST_CLOSE, _MOST_FAR = 3, 2
+#: Of more visual words none is close or far by name: a word means nothing by itself.
+_MANY_WORDS = 12
+_WORD = re.compile(r"word (\d+)")
+_STRIPES = re.compile(r"Gabor, (.+) px")
+#: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
+_SPOKEN = {
+    "Size": tr_lazy("size"),
+    "Shape": tr_lazy("outline shape"),
+    "Radial length": tr_lazy("radial length"),
+    "Margin": tr_lazy("margin"),
+    "Contrast": tr_lazy("contrast"),
+    "Grey inside": tr_lazy("grey inside"),
+    "Grey around": tr_lazy("grey around"),
+    "Texture": tr_lazy("texture"),
+    "Breast": tr_lazy("the breast as a whole"),
+    "Colour": tr_lazy("colour"),
+    "Edge direction": tr_lazy("edge directions"),
+    "Local geometry": tr_lazy("local geometry"),
+    "Morphology": tr_lazy("morphology"),
+    "Intensity": tr_lazy("intensity"),
+    "Context": tr_lazy("context"),
+    "Position": tr_lazy("position"),
+    "First order": tr_lazy("grey levels"),
+    "Low attenuation": tr_lazy("low attenuation"),
+    "Co-occurrence": tr_lazy("co-occurrence texture"),
+    "Run length": tr_lazy("run lengths"),
+    "Grey-level difference": tr_lazy("grey-level differences"),
+}
+
+
+def spoken(group: str) -> str:
+    """A group of features within a sentence."""
+    if match := _STRIPES.fullmatch(group):
+        return tr_lazy("stripes {width} px wide", width=_width(match[1]))
+    if match := re.fullmatch(r"Pixels, block row (\d+), column (\d+)", group):
+        return tr_lazy("the block at row {row}, column {column}", row=match[1], column=match[2])
+    if match := _WORD.fullmatch(group):
+        return tr_lazy("visual word {number}", number=match[1])
+    return _SPOKEN.get(group, group)
+
+
+def ranks_among(amounts: Matrix, usual: Matrix) -> Matrix:
+    """(G,) the share of the pairs ``usual`` (n, G) in which a group contributes less; half of equal ones."""
+    if not len(usual):
+        return amounts * 0.0 + 0.5
+    below = (usual < amounts).mean(axis=0)
+    equal = (usual == amounts).mean(axis=0)
+    ranks: Matrix = below + 0.5 * equal
+    return ranks
+
+
+def sentence(
+    groups: Sequence[str], amounts: Sequence[float], ranks: Sequence[float], left_out: Sequence[str] = ()
+) -> str:
+    """``Close in outline shape and size, far in margin.``
+
+    ``ranks`` as :func:`ranks_among` gives them: what is close and far is told by what is usual.
+    Groups ``left_out`` of the ranking are not spoken of.
+    """
+    shown_groups = [place for place, group in enumerate(groups) if group not in left_out]
+    if not shown_groups:
+        return ""
+    if all(amounts[place] == 0.0 for place in shown_groups):
+        return tr_lazy("Nothing that is compared tells the two apart.")
+    near = sorted((place for place in shown_groups if ranks[place] <= CLOSE), key=lambda place: ranks[place])
+    far = sorted((place for place in shown_groups if ranks[place] >= FAR), key=lambda place: -ranks[place])
+    most = max(shown_groups, key=lambda place: amounts[place])
+    if len(shown_groups) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in shown_groups):
+        return tr_lazy(
+            "Close in {near} of {n} visual words, far in {far}; most apart in {most}.",
+            near=len(near),
+            n=len(shown_groups),
+            far=len(far),
+            most=spoken(groups[most]),
+        )
+    close = _together([groups[place] for place in near[:_MOST_CLOSE]])
+    if len(near) == len(shown_groups):
+        apart = spoken(groups[most])
+        everything = tr_lazy("Close in everything; most apart in {most}.", most=apart)
+        return everything if len(shown_groups) > 1 else tr_lazy("Close in {close}.", close=close)
+    if far:
+        distant = _together([groups[place] for place in far[:_MOST_FAR]])
+        both = tr_lazy("Close in {close}, far in {distant}.", close=close, distant=distant)
+        return both if close else tr_lazy("Far in {distant}.", distant=distant)
+    apart = spoken(
+        groups[max((place for place in shown_groups if place not in near), key=lambda place: amounts[place])]
+    )
+    if close:
+        return tr_lazy("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
+    return tr_lazy("As far apart as usual; most in {apart}.", apart=apart)
+
+
+def _together(groups: Sequence[str]) -> str:
+    """Several groups in a sentence; the widths of stripes stand together."""
+    widths = [_width(match[1]) for group in groups if (match := _STRIPES.fullmatch(group))]
+    words = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
+    return joined([*words, tr_lazy("stripes {width} px wide", width=joined(widths))] if widths else words)
+
+
+def joined(words: Sequence[str]) -> str:
+    """``a, b and c``."""
+    if len(words) < 2:
+        return words[0] if words else ""
+    return tr_lazy("{first} and {last}", first=join_texts(words[:-1]), last=words[-1])
+
+
+def _width(text: str) -> str:
+    """The width of stripes as a number that every language writes its own way."""
+    return tr_lazy("{width:g}", width=float(text))

@@ -1,0 +1,290 @@
+"""A distance taken apart the way its learner built it: by directions, bits, votes, clouds or places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from semblance.core.features.gabor_bank import GRID
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.signed import SignedDistance
+from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.retrieval.explanation.grouping import Grouping
+from semblance.core.retrieval.explanation.shapley import shapley_shares
+
+#: Larger maps are told by their rows: finding their directions takes seconds.
+_MOST_DIRECTIONS = 600
+#: Told of a direction: so many names, each with at least this share of the largest loading.
+_TOLD, _LEAST = 2, 0.35
+#: Of more columns their groups are told, not each by its own name.
+_FEW_COLUMNS = 120
+#: Bits and votes told in full; the others only add up.
+DETAILED = 12
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a distance: a short ``name`` in words, how much, and the rest of what can be said."""
+
+    name: str
+    amount: float
+    detail: str = ""
+
+
+def shares_of(
+    grouping: Grouping, q: Matrix, x: Matrix, feature_names: Sequence[str] = ()
+) -> tuple[str, list[Share]]:
+    """What the parts are ("Directions", "Bits", ...) and all that are not 0, the largest first.
+
+    ``q`` and ``x`` (d',) are head rows of ``grouping``; ``feature_names`` (d',) name their columns. The
+    amounts sum to the distance; what rounding leaves goes to the largest.
+    """
+    pair = grouping.after(np.stack([q, x]))
+    distance = grouping.metric.distance
+    total = float(distance.between(pair[:1], pair[1:])[0, 0])
+    names = _Names(grouping, feature_names)
+    if isinstance(distance, LinearDistance | SignedDistance):
+        kind, shares = _directions(distance, pair, names)
+    elif isinstance(distance, BitDistance):
+        kind, shares = "Bits", _bits(distance, pair, names.of)
+    elif isinstance(distance, KernelBitDistance):
+        kind, shares = "Bits", _kernel_bits(distance, grouping, pair, q, x)
+    elif isinstance(distance, CityBlockDistance):
+        size = np.abs(pair[0] - pair[1])
+        kind, shares = "Features", _columns(size * size.sum(), names)
+    elif isinstance(distance, VoteDistance):
+        kind, shares = "Votes", _votes(distance, pair, names)
+    else:
+        parts = distance.parts(pair[0], pair[1], (tr_lazy("the features"),) * pair.shape[1])
+        shares = [Share(part.name[:1].upper() + part.name[1:], part.amount) for part in parts]
+        kind = _KINDS.get(distance.kind, tr_lazy("Parts"))
+    left = total - sum(share.amount for share in shares)
+    shares = sorted((share for share in shares if share.amount), key=lambda share: -abs(share.amount))
+    if shares and left:
+        first = shares[0]
+        shares[0] = Share(first.name, first.amount + left, first.detail)
+    elif left:
+        shares = [Share(tr_lazy("Lifted to zero") if left > 0 else tr_lazy("Rounding"), left)]
+    return kind, shares
+
+
+_KINDS = {
+    "mixtures": tr_lazy("Clouds"),
+    "convolution": tr_lazy("Places"),
+    "mapped": tr_lazy("Dimensions"),
+    "clicked": tr_lazy("Parts"),
+}
+
+
+class _Names:
+    """Which features a direction after the steps weighs most."""
+
+    def __init__(self, grouping: Grouping, feature_names: Sequence[str]) -> None:
+        self._grouping = grouping
+        self._deviations = grouping.deviations()
+        columns = len(self._deviations)
+        by_name = columns <= _FEW_COLUMNS and len(feature_names) == columns
+        self._features = tuple(feature_names) if by_name else ()
+        self._bands = _Bands.of(feature_names) if len(feature_names) == columns else None
+
+    def of(self, direction: Matrix) -> str:
+        """(m,) -> ``Sharpness − Solidity``: the heaviest, the sign of the first taken as plus."""
+        loads = self._grouping.pull_back(direction) * self._deviations
+        if self._bands is not None:
+            return self._bands.description(np.square(loads))
+        if self._features or len(loads) == len(self._grouping.groups):
+            told = self._features or self._grouping.groups
+            return self._signed(loads, told)
+        weight = [
+            float(np.square(loads[self._grouping.columns_of(group)]).sum())
+            for group in range(len(self._grouping.groups))
+        ]
+        order = np.argsort(weight)[::-1][:_TOLD]
+        kept = [self._grouping.groups[group] for group in order if weight[group] >= _LEAST * max(weight)]
+        return " + ".join(kept)
+
+    @staticmethod
+    def _signed(loads: Matrix, names: Sequence[str]) -> str:
+        order = np.argsort(-np.abs(loads), kind="stable")[:_TOLD].tolist()
+        heaviest = float(loads[order[0]])
+        text = str(names[order[0]])
+        for column in order[1:]:
+            if abs(loads[column]) >= _LEAST * abs(heaviest) > 0.0:
+                text += f" {'+' if loads[column] * heaviest > 0 else '−'} {names[column]}"
+        return text
+
+
+class _Bands:
+    """Gabor features: a direction weighs stripes of a width, an angle and a part of the image most."""
+
+    _NAME = re.compile(r"Gabor (.+ px), (.+°), row (\d+), column (\d+)")
+    _ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")
+
+    def __init__(self, kinds: list[tuple[str, str, str]]) -> None:
+        self._kinds = [np.unique([kind[which] for kind in kinds], return_inverse=True) for which in range(3)]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Bands | None:
+        """``None`` for features of another kind."""
+        found = [cls._NAME.fullmatch(name) for name in names]
+        kinds = [(m[1], m[2], cls._part(int(m[3]), int(m[4]))) for m in found if m is not None]
+        return cls(kinds) if kinds and len(kinds) == len(names) else None
+
+    @classmethod
+    def _part(cls, row: int, column: int) -> str:
+        down, right = (min(2, (place - 1) * 3 // GRID) for place in (row, column))
+        return f"{cls._ROWS[down]} {cls._COLUMNS[right]}".replace("middle centre", "centre")
+
+    def description(self, weights: Matrix) -> str:
+        """``10 px, 45°, upper left``: what stands out half over its even share; the width always."""
+        words = []
+        for place, (names, codes) in enumerate(self._kinds):
+            sums = np.bincount(codes, weights=weights, minlength=len(names))
+            if place == 0 or sums.max() >= 1.5 * sums.mean():
+                words.append(str(names[sums.argmax()]))
+        return ", ".join(words)
+
+
+def _directions(
+    distance: LinearDistance | SignedDistance, pair: Matrix, names: _Names
+) -> tuple[str, list[Share]]:
+    z = pair[0] - pair[1]
+    if isinstance(distance, LinearDistance) and distance.L is None:
+        return "Features", _columns(z**2, names)
+    L = distance.L
+    assert L is not None
+    signs = distance.signs if isinstance(distance, SignedDistance) else np.ones(len(L))
+    if isinstance(distance, LinearDistance) and min(L.shape) <= _MOST_DIRECTIONS:
+        # With L = U S V' the distance is the sum of (s_k v_k . z)^2.
+        _, values, rows = np.linalg.svd(L, full_matrices=False)
+        L, signs = values[:, np.newaxis] * rows, np.ones(len(rows))
+    along = L @ pair[0] - L @ pair[1]
+    amounts = signs * along**2
+    shares = []
+    told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
+    for k, amount in enumerate(amounts.tolist()):
+        if k not in told:
+            shares.append(Share(tr_lazy("direction {k}", k=k + 1), amount))
+            continue
+        side = (
+            tr_lazy("The query lies higher than the case")
+            if along[k] > 0
+            else tr_lazy("The query lies lower than the case")
+        )
+        of = tr_lazy(" (a similarity, which is subtracted)") if signs[k] < 0 else ""
+        shares.append(
+            Share(
+                names.of(L[k]),
+                amount,
+                tr_lazy("Direction {k} of {n}{of}. {side} along it.", k=k + 1, n=len(L), of=of, side=side),
+            )
+        )
+    return "Directions", shares
+
+
+def _columns(amounts: Matrix, names: _Names) -> list[Share]:
+    """One share for each number that is compared, (m,) of them."""
+    told = set(np.argsort(-amounts)[:DETAILED].tolist())
+    shares = []
+    for k, amount in enumerate(amounts.tolist()):
+        unit = np.zeros(len(amounts))
+        unit[k] = 1.0
+        shares.append(Share(names.of(unit) if k in told else tr_lazy("number {k}", k=k + 1), amount))
+    return shares
+
+
+def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) -> list[Share]:
+    bits = distance.bits(pair)
+    amounts = np.where(bits[0] != bits[1], 4.0 * distance.weights, 0.0)
+    told = set(np.argsort(-amounts)[:DETAILED].tolist())
+    shares = []
+    for t, amount in enumerate(amounts.tolist()):
+        if amount and t in told:
+            text = name(distance.directions[:, t])
+            shares.append(
+                Share(
+                    text,
+                    amount,
+                    tr_lazy("Bit {t} of {n}. {bits}", t=t + 1, n=len(amounts), bits=_sides(bool(bits[0, t]))),
+                )
+            )
+        elif amount:
+            shares.append(Share(tr_lazy("bit {t}", t=t + 1), amount))
+    return shares
+
+
+def _sides(above: bool) -> str:
+    if above:
+        return tr_lazy("The query is on its high side, the case on its low side.")
+    return tr_lazy("The query is on its low side, the case on its high side.")
+
+
+def _kernel_bits(
+    distance: KernelBitDistance, grouping: Grouping, pair: Matrix, q: Matrix, x: Matrix
+) -> list[Share]:
+    """The bits of kernel values have no direction among features: what moved the pair across is told."""
+    values = distance.kernel.values(pair, distance.rows)
+    bits = distance.bits.bits(values)
+    amounts = np.where(bits[0] != bits[1], 4.0 * distance.bits.weights, 0.0)
+    told = [int(t) for t in np.argsort(-amounts)[:DETAILED] if amounts[t]]
+    directions = distance.bits.directions[:, told]
+
+    def value(mixed: Matrix) -> Matrix:
+        projected: Matrix = distance.kernel.values(mixed, distance.rows) @ directions
+        return projected
+
+    moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if told else np.empty((0, 0))
+    shares = [
+        Share(tr_lazy("bit {t}", t=t + 1), float(amount))
+        for t, amount in enumerate(amounts)
+        if amount and t not in told
+    ]
+    for place, t in enumerate(told):
+        across = moved[:, place] * (-1.0 if bits[0, t] else 1.0)
+        order = [
+            int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
+        ]
+        anchors = np.argsort(-np.abs(distance.bits.directions[:, t]))[:2] + 1
+        detail = tr_lazy(
+            "Bit {t} of {n}, moved across by these. {bits} Heaviest reference cases: {anchors} "
+            "and {anchors2} of {n2}.",
+            t=t + 1,
+            n=len(amounts),
+            bits=_sides(bool(bits[0, t])),
+            anchors=anchors[0],
+            anchors2=anchors[-1],
+            n2=len(distance.rows),
+        )
+        shares.append(Share(" + ".join(grouping.groups[group] for group in order), float(amounts[t]), detail))
+    return shares
+
+
+def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
+    z = pair[0] @ distance.directions - pair[1] @ distance.directions
+    voted = z * z >= distance.thresholds
+    amounts = np.where(voted, distance.weights, 0.0)
+    told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
+    shares = []
+    for t, amount in enumerate(amounts.tolist()):
+        if amount and t in told:
+            times = abs(z[t]) / np.sqrt(distance.thresholds[t])
+            text = names.of(distance.directions[:, t])
+            detail = tr_lazy(
+                "Vote {t} of {n}: the two are {times:.2g} times its threshold apart.",
+                t=t + 1,
+                n=len(amounts),
+                times=times,
+            )
+            shares.append(Share(text, amount, detail))
+        elif amount:
+            shares.append(Share(tr_lazy("vote {t}", t=t + 1), amount))
+    total = float(amounts.sum())
+    return [*shares, Share(tr_lazy("Lifted to zero"), -total)] if total < 0.0 else shares

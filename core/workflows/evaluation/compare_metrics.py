@@ -1,0 +1,386 @@
+"""Two metrics beside each other: the same query ranked by both, and the queries they disagree on most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy
+from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.ranking_parts import (
+    is_as_calibrated,
+    other_kind_of_query,
+    usual_nearest,
+)
+from semblance.core.workflows.searches.refinement_session import open_refinement
+from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
+from semblance.core.workflows.searches.search_result import embed_query
+
+#: Ranks shown of each metric at most, and those Kendall's tau speaks of.
+DEPTH = 50
+#: Ranks of a refined search that are known; a case behind them has none.
+REFINED_RANKS = 1000
+#: Queries asked at most to find where two metrics disagree.
+MOST_QUERIES = 1000
+
+
+@dataclass(frozen=True)
+class Line:
+    """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
+
+    ``rise``: by how many ranks it stands before where the other metric has it.
+    """
+
+    rank: int
+    row: int
+    case_id: str
+    distance: float
+    finding: str | None
+    other: int | None
+
+    @property
+    def rise(self) -> int | None:
+        return None if self.other is None else self.other - self.rank
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
+
+    ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
+    under both.
+    """
+
+    left: tuple[Line, ...]
+    right: tuple[Line, ...]
+    agreement: Agreement | None
+    both: int
+    votes: tuple[Vote, Vote] = (Vote(), Vote())
+
+    def shared(self, depth: int) -> int:
+        """How many cases are among the first ``depth`` of both."""
+        return sum(line.other is not None and line.other <= depth for line in self.left[:depth])
+
+    def largest_rise(self, depth: int) -> Line | None:
+        """The line of the right's first ``depth`` that rose most from left to right; ``None``: none rose."""
+        moved = [line for line in self.right[:depth] if line.rise is not None and line.rise > 0]
+        return max(moved, key=lambda line: line.rise or 0, default=None)
+
+    def largest_fall(self, depth: int) -> Line | None:
+        """The line of the left's first ``depth`` that fell most from left to right; ``None``: none fell."""
+        moved = [line for line in self.left[:depth] if line.rise is not None and line.rise > 0]
+        return max(moved, key=lambda line: line.rise or 0, default=None)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One query: cases shared by the 10 nearest of both, tau of the left's first 50, and how many of the 10
+    nearest have the query's finding under each (``None`` for a query without one). ``trained``: whether the
+    left and the right were trained on the query or its patient."""
+
+    row: int
+    case_id: str
+    finding: str | None
+    shared: int
+    agreement: Agreement | None
+    left_same: int | None
+    right_same: int | None
+    trained: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class Disagreements:
+    """Queries, those with least in common first; ``asked`` of ``cases``, a sample drawn with ``seed``."""
+
+    lines: tuple[Disagreement, ...]
+    asked: int
+    cases: int
+    seed: int
+
+    @property
+    def sampled(self) -> bool:
+        return self.asked < self.cases
+
+    @property
+    def mean_shared(self) -> float:
+        """Mean share, 0 to 1, of the 10 nearest that both have."""
+        return float(np.mean([line.shared for line in self.lines])) / VOTERS if self.lines else 0.0
+
+
+def compare_metrics(
+    library: Path,
+    left: str | Search,
+    right: str | Search,
+    query: Query,
+    *,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    reporter: Reporter = SILENT,
+) -> Compared:
+    """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
+
+    Raises:
+        BadArguments: no such metric, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or an image that cannot be read.
+    """
+    if (query.case is None) == (query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    sides = []
+    for one in (left, right):
+        if isinstance(one, Search):
+            sides.append(_Side.of_search(library, one, reporter))
+        else:
+            loaded = open_metric(library, one, reporter)
+            sides.append(_Side.of(loaded, query, hide_same_patient, fold_duplicates))
+        reporter.check_cancelled()
+    return _compared(sides[0], sides[1])
+
+
+def disagreements(
+    library: Path,
+    left: str | Search,
+    right: str | Search,
+    *,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    most: int = MOST_QUERIES,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> Disagreements:
+    """Every case asked under both metrics, a seeded sample of ``most`` where there are more.
+
+    A search stands for its metric as its judgements refine it, without the feature groups it leaves out; its
+    examples and concepts speak of its own query and are left aside.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: no case has the metric's features, or clicks cannot refine it.
+    """
+    one, two = (_Field.of(library, side, reporter) for side in (left, right))
+    both = np.intersect1d(one.loaded.rows, two.loaded.rows)
+    chosen = both
+    if len(both) > most:
+        chosen = np.sort(np.random.default_rng(seed).choice(both, most, replace=False))
+    lines = []
+    for done, row in enumerate(chosen.tolist()):
+        reporter.check_cancelled()
+        if done % 20 == 0:
+            reporter.progress(
+                done, len(chosen), tr_lazy("Asking {left} and {right}", left=one.name, right=two.name)
+            )
+        lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
+    lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
+    return Disagreements(tuple(lines), len(chosen), len(both), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """The cases of a loaded where every one of them can be asked."""
+
+    name: str
+    loaded: LoadedMetric
+    index: Index | ScanIndex
+    embedding: Matrix
+    ties: Matrix | None
+    #: Squared distance from a case to its nearest, usually; ``None`` where too few are known.
+    usual: float | None
+
+    @classmethod
+    def of_metric(cls, loaded: LoadedMetric, name: str = "") -> _Field:
+        usual = usual_nearest(loaded.neighbourhoods.distances)
+        return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties, usual)
+
+    @classmethod
+    def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
+        if isinstance(side, str):
+            return cls.of_metric(open_metric(library, side, reporter))
+        loaded = open_metric(library, side.metric, reporter, without=side.without)
+        judged = loaded.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
+        name = tr_lazy("{metric}, refined", metric=side.metric)
+        if not judged:
+            return cls.of_metric(loaded, name)
+        session = open_refinement(library, side.metric, reporter, without=side.without)
+        embedding = session.embedded(np.arange(len(loaded.rows)), judged, side.strength)
+        usual = usual_nearest(session.nearest_under(session.form(judged, side.strength)))
+        return cls(name, loaded, Index(embedding), embedding, None, usual)
+
+    def asked(self, row: int) -> EmbeddedQuery:
+        place = self.loaded.place_of(row)
+        assert place is not None
+        tie = None if self.ties is None else self.ties[place]
+        return EmbeddedQuery(
+            self.embedding[place], tie, place, self.loaded.patient_of(row), self.loaded.key_of(row)
+        )
+
+    def stands(self, places: Rows) -> Rows:
+        """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
+        first = places[:LOOKED_AT]
+        coordinates = np.asarray(self.embedding[first], dtype=np.float64)
+        same = self.loaded.duplicate_finder.folded(first, coordinates, self.usual)
+        return np.concatenate([first[np.array(same, dtype=np.int64)], places[LOOKED_AT:]])
+
+    def nearest(
+        self, asked: EmbeddedQuery, k: int, *, hide: bool, fold: bool
+    ) -> tuple[Rows, Mapping[int, int]]:
+        """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
+        folded."""
+        loaded, wanted = self.loaded, k + k // 5
+        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
+        while True:
+            places = rank(self.index, asked, wanted, patients=patients, keys=keys).rows
+            stands = self.stands(places) if fold else places
+            kept = places[stands == places]
+            if len(kept) >= k or len(places) < wanted:
+                return loaded.rows[kept[:k]], _folded(loaded, places, stands)
+            wanted += k - len(kept)
+
+    def agreement(self, asked: EmbeddedQuery, order: Rows) -> Agreement | None:
+        """How this orders the cases that another gives in ``order``."""
+        loaded = self.loaded
+        known = [
+            (place, at)
+            for place, row in enumerate(order.tolist())
+            if (at := loaded.place_of(row)) is not None
+        ]
+        places = np.array([at for _, at in known], dtype=np.int64)
+        keys = [places, self.index.distances(asked.embedded, places)]
+        if self.ties is not None and asked.tie_break is not None:
+            keys.insert(1, ((self.ties[places] - asked.tie_break) ** 2).sum(axis=1))
+        return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
+    those stand that are folded; ``asked`` of ``field``, both ``None`` for a search as it is refined."""
+
+    loaded: LoadedMetric
+    field: _Field | None
+    asked: EmbeddedQuery | None
+    order: Rows
+    distances: Matrix
+    vote: Vote
+    folded: Mapping[int, int]
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric, query: Query, hide: bool, fold: bool) -> _Side:
+        asked = embed_query(loaded, query)
+        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
+        first, order = whole_order(loaded.index, asked, LOOKED_AT, patients=patients, keys=keys)
+        field = _Field.of_metric(loaded)
+        stands = field.stands(order) if fold else order
+        kept = stands == order
+        voters = order[kept][:VOTERS].tolist()
+        vote = vote_of(
+            loaded,
+            asked,
+            voters,
+            is_as_calibrated=is_as_calibrated(loaded, asked, voters, hide, fold),
+            otherwise=other_kind_of_query(loaded, query),
+        )
+        return cls(
+            loaded,
+            field,
+            asked,
+            loaded.rows[order[kept]],
+            first.distances[kept[: len(first.distances)]],
+            vote,
+            _folded(loaded, order, stands),
+        )
+
+    @classmethod
+    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
+        result = rank_cases(library, search, k=REFINED_RANKS, reporter=reporter).result
+        ranked = result.ranked
+        rows = np.array([line.row for line in ranked], dtype=np.int64)
+        distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
+        folded = {copy: line.row for line in ranked for copy in line.alike_rows}
+        loaded = open_metric(library, search.metric, reporter)
+        return cls(loaded, None, None, rows, distances, result.vote, folded)
+
+    def ranks(self, rows: Rows) -> Rows:
+        """(r,) the rank of each of ``rows``, of what it is folded under where it is; 0 where it has none."""
+        stands = [self.folded.get(row, row) for row in rows.tolist()]
+        return ranks_in(self.order, np.array(stands, dtype=np.int64))
+
+    def agreement(self, order: Rows) -> Agreement | None:
+        """How this orders the cases that another gives in ``order``."""
+        if self.field is not None and self.asked is not None:
+            return self.field.agreement(self.asked, order)
+        ranks = self.ranks(order)
+        return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
+
+
+def _folded(loaded: LoadedMetric, places: Rows, stands: Rows) -> dict[int, int]:
+    """Catalogue row of each of ``places`` (r,) that is folded -> that of the one it ``stands`` under."""
+    copies = np.flatnonzero(stands != places)
+    return dict(zip(loaded.rows[places[copies]].tolist(), loaded.rows[stands[copies]].tolist(), strict=True))
+
+
+def _compared(left: _Side, right: _Side) -> Compared:
+    lines = []
+    for here, there in ((left, right), (right, left)):
+        shown = here.order[:DEPTH]
+        found = zip(shown.tolist(), here.distances[:DEPTH].tolist(), there.ranks(shown).tolist(), strict=True)
+        lines.append(
+            tuple(
+                Line(
+                    place,
+                    row,
+                    here.loaded.case_ids[row],
+                    distance,
+                    here.loaded.finding_of(row),
+                    other or None,
+                )
+                for place, (row, distance, other) in enumerate(found, start=1)
+            )
+        )
+    agreement = right.agreement(left.order[:DEPTH])
+    return Compared(
+        lines[0],
+        lines[1],
+        agreement,
+        int(np.count_nonzero(right.ranks(left.order))),
+        (left.vote, right.vote),
+    )
+
+
+def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) -> Disagreement:
+    """Only the first ranks of both: the others of a case are measured, not looked for."""
+    asked = [field.asked(row) for field in (one, two)]
+    (left, _), (right, folded) = [
+        field.nearest(query, DEPTH, hide=hide, fold=fold)
+        for field, query in zip((one, two), asked, strict=True)
+    ]
+    finding = one.loaded.finding_of(row)
+    same = [
+        None
+        if finding is None
+        else sum(field.loaded.finding_of(int(other)) == finding for other in rows[:VOTERS])
+        for field, rows in zip((one, two), (left, right), strict=True)
+    ]
+    return Disagreement(
+        row,
+        one.loaded.case_ids[row],
+        finding,
+        shared(np.array([folded.get(other, other) for other in left.tolist()]), right, VOTERS),
+        two.agreement(asked[1], left),
+        same[0],
+        same[1],
+        (trained_on(one.loaded, asked[0]), trained_on(two.loaded, asked[1])),
+    )

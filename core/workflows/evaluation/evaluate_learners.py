@@ -1,0 +1,196 @@
+"""Score learners by a protocol on a library or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data_sources import Source, read_source
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.friedman import friedman_over, holm
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.parameters import parse_settings
+from semblance.core.research.printed_values import printed_values
+from semblance.core.tasks import SILENT, Reporter
+
+#: Settings of the protocol itself are written ``protocol.key=value``.
+PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True)
+class EvaluateRequest:
+    """What to score, as on the command line; exactly one of ``library`` and ``table``.
+
+    ``settings`` are texts ``LEARNER.key=value``, or ``protocol.key=value`` for the measuring itself.
+    """
+
+    learners: tuple[str, ...]
+    protocol: str
+    library: Path | None = None
+    table: str | None = None
+    features: str | None = None
+    steps: str = ""
+    findings: str = ""
+    max_cases: int | None = None
+    settings: tuple[str, ...] = ()
+    repeats: int | None = None
+    seed: int = 0
+
+
+def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+    """Run the protocol; the result has the shape of CONTRACT.md, "evaluate".
+
+    Raises:
+        BadArguments: unknown names, or not exactly one of library and table.
+        BadInput: data the protocol cannot use.
+        Cancelled: asked for by the reporter.
+    """
+    protocol, specs = _parsed(request)
+    return _document(*_evaluated(request, protocol, specs, reporter))
+
+
+def evaluate_tables(
+    request: EvaluateRequest, tables: Sequence[str], *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """Run the protocol on each of ``tables`` and compare the learners over all of them.
+
+    ``{"tables": [what :func:`evaluate` gives, ...], "failed_tables": [{"path", "reason"}], "friedman":
+    {score: {"tables", "ranks", "statistic", "p_value"}}, "holm": [{"score", "a", "b", "z", "p_value",
+    "p_adjusted"}]}``: Friedman's test of the learners' ranks in each compared score, and Holm's of every two.
+    A table that cannot be used is told in ``failed_tables``, the others go on.
+
+    Raises:
+        BadArguments: unknown names, a library besides the tables, or a table named twice.
+        BadInput: no table can be used.
+        Cancelled: asked for by the reporter.
+    """
+    twice = next((table for table in tables if tables.count(table) > 1), None)
+    if twice is not None:
+        raise BadArguments(
+            tr_lazy("The table '{twice}' is named twice.", twice=twice), "Name each table once."
+        )
+    requests = [replace(request, table=table) for table in tables]
+    read = [_parsed(one) for one in requests]
+    results, documents, failed = [], [], []
+    for one, (protocol, specs) in zip(requests, read, strict=True):
+        try:
+            result, left_out = _evaluated(one, protocol, specs, _OfTable(reporter, str(one.table)))
+        except BadInput as problem:
+            failed.append({"path": one.table, "reason": str(problem)})
+            continue
+        results.append(result)
+        documents.append(_document(result, left_out))
+    if not results:
+        raise BadInput(
+            "None of the tables can be used.", tr_lazy("The first said: {failed}", failed=failed[0]["reason"])
+        )
+    tests = friedman_over(results, results[0].compared)
+    return {
+        "tables": documents,
+        "failed_tables": failed,
+        "friedman": {
+            test.score: {key: value for key, value in test.to_json().items() if key != "score"}
+            for test in tests
+        },
+        "holm": [pair.to_json() for test in tests for pair in holm(test)],
+    }
+
+
+class _OfTable(Reporter):
+    """Progress with the name of the table it is made on."""
+
+    def __init__(self, whole: Reporter, table: str) -> None:
+        self._whole, self._table = whole, Path(table).name
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        self._whole.progress(done, total, join_texts([self._table, as_lazy(what)], ": "))
+
+    def partial(self, result: object) -> None:
+        self._whole.partial(result)
+
+    def check_cancelled(self) -> None:
+        self._whole.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._whole.stop_requested
+
+
+def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
+    """The protocol and the learners as asked for, before any data is read."""
+    if (request.library is None) == (request.table is None):
+        raise BadArguments("Say what to evaluate.", "Give either a library or --table.")
+    chosen = protocol_class(request.protocol)
+    settings = _settings(request)
+    return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
+        LearnerSpec(
+            name,
+            parse_settings(name, () if name in chosen.baselines else learner_class(name).parameters, texts),
+        )
+        for name, texts in settings.items()
+    ]
+
+
+def _evaluated(
+    request: EvaluateRequest, protocol: Protocol, specs: Sequence[LearnerSpec], reporter: Reporter
+) -> tuple[EvaluationResult, list[dict[str, str]]]:
+    """The result, and the rows of the table that could not be used."""
+    reporter.progress(0, None, "Reading")
+    source = Source(request.library, request.table, request.features)
+    data, extractor, left_out = read_source(source, protocol.attributes)
+    renamed = parse_findings_map(request.findings) if request.findings else None
+    data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
+    steps = chosen_steps(request.steps, extractor)
+    result = protocol.run(
+        data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
+    )
+    return result, left_out
+
+
+def _document(result: EvaluationResult, left_out: list[dict[str, str]]) -> dict[str, Any]:
+    """The result as JSON, each learner with what the protocol's paper prints of it on the same data."""
+    document = result.to_json()
+    source = document["source"]
+    shape = source["n_cases"], source["n_features"]
+    for one in document["results"]:
+        values = printed_values(
+            document["protocol"], shape, source["findings"], one["learner"], one["params"]
+        )
+        one["printed"] = [value.to_json() for value in values]
+    if left_out:
+        document["source"]["left_out"] = left_out
+    return document
+
+
+def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
+    """``key=value`` texts by learner, and of the protocol."""
+    if not request.learners:
+        raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
+    return settings_by_name(request.learners, request.settings)
+
+
+def settings_by_name(learners: Sequence[str], settings: Sequence[str]) -> dict[str, list[str]]:
+    """``NAME.key=value`` texts apart by name: of each learner, and of the protocol.
+
+    Raises:
+        BadArguments: a text that names neither.
+    """
+    own: dict[str, list[str]] = {name: [] for name in (*learners, PROTOCOL)}
+    for text in settings:
+        name, dot, rest = text.partition(".")
+        if not dot or name not in own:
+            raise BadArguments(
+                tr_lazy("'{value}' does not name one of the learners.", value=text),
+                "Write NAME.key=value with a learner evaluated, or protocol.key=value.",
+            )
+        own[name].append(rest)
+    return own

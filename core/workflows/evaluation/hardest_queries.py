@@ -1,0 +1,83 @@
+"""The queries that a metric serves worst, among the cases it never saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.scores import retrieval_accuracy
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.language import tr_lazy
+from semblance.core.library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.held_out_cases import measurable
+
+#: Nearest cases looked at, queries told, and cases asked at most.
+K, MOST, ASKED = 10, 20, 4000
+
+
+@dataclass(frozen=True)
+class Hardest:
+    """Catalogue ``rows`` of the queries with the lowest retrieval accuracy @ ``k``, the worst first, with
+    their ``accuracies``; ``asked`` held-out cases were asked of ``cases``."""
+
+    rows: tuple[int, ...]
+    accuracies: tuple[float, ...]
+    k: int
+    asked: int
+    cases: int
+
+
+def hardest_queries(
+    library: Path,
+    metric: str,
+    finding: str = "",
+    *,
+    most: int = MOST,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> Hardest:
+    """At most ``most`` held-out cases, of ``finding`` if given, whose nearest held-out cases agree least.
+
+    None of them has all of its nearest alike. Of more than :data:`ASKED` cases a seeded sample is asked.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: nothing was held out, or none of it has the finding.
+    """
+    with open_library(library) as opened:
+        given = measurable(opened, metric)
+    fresh, data = given.fresh, given.data
+    if len(fresh) > ASKED:
+        fresh = np.sort(np.random.default_rng(seed).choice(fresh, ASKED, replace=False))
+    rows = given.metric.transform(data.X[fresh])
+    distances = distances_after_steps(given.metric.distance, rows, rows)
+    reporter.check_cancelled()
+    findings = np.unique(data.y[fresh], return_inverse=True)[1]
+    units = patient_codes(data.units, data.n_cases)
+    own = None if units is None else units[fresh]
+    accuracy = retrieval_accuracy(distances, findings, own, K, reporter)
+    k = accuracy.shape[1]
+    last = accuracy[:, -1] if k else np.full(len(fresh), np.nan)
+    known = ~np.isnan(last)
+    if finding:
+        known &= data.y[fresh] == finding
+    if not known.any():
+        raise BadInput(
+            tr_lazy("No held-out case of '{metric}' can be asked.", metric=metric),
+            "Hold out some cases of every finding.",
+        )
+    wrong = np.flatnonzero(known & (last < 1.0))
+    chosen = wrong[np.argsort(last[wrong], kind="stable")][:most]
+    assert data.case_rows is not None
+    return Hardest(
+        tuple(data.case_rows[fresh[chosen]].tolist()),
+        tuple(last[chosen].tolist()),
+        k,
+        int(known.sum()),
+        len(given.fresh),
+    )

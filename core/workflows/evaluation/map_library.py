@@ -1,0 +1,114 @@
+"""A map of a library: its cases on a plane, near where the metric calls them near."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.projection import (
+    MOST_MOVED,
+    MOST_SCANNED,
+    Between,
+    NeighbourMap,
+    between_points,
+    landmark_scaling,
+    neighbours_kept,
+    principal_axes,
+)
+from semblance.core.language import tr_lazy
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+
+#: The map is told anew this often while it grows.
+TELL_S = 0.3
+#: Fewer cases are no map.
+FEWEST = 3
+PRINCIPAL, LANDMARK, NEIGHBOURS = "principal axes", "landmarks", "neighbours"
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryMap:
+    """``rows`` (n,) of the catalogue at ``places`` (n, 2), float32.
+
+    ``kind``: by principal axes or landmarks (``share`` of the spread they show), or by neighbours, after
+    ``done`` of ``total`` rounds; ``moved`` cases had forces of their own, the others lie between the nearest
+    of those. ``kept``: the share of the ten nearest cases that are also the ten nearest on the map; told when
+    it is finished.
+    """
+
+    metric: str
+    rows: npt.NDArray[np.int64]
+    places: npt.NDArray[np.float32]
+    kind: str
+    share: float | None = None
+    moved: int = 0
+    done: int = 0
+    total: int = 0
+    kept: float | None = None
+
+    @property
+    def growing(self) -> bool:
+        return self.done < self.total
+
+
+def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> LibraryMap:
+    """The cases of ``library`` as ``metric`` sees them, by principal axes at once and then by neighbours.
+
+    The maps on the way are partial results; asked to stop, the newest is the result. The same library and
+    metric give the same map.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: fewer than three cases have the metric's features.
+    """
+    loaded = open_metric(library, metric, reporter)
+    n = len(loaded.rows)
+    if n < FEWEST:
+        raise BadInput(
+            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
+            "Add cases first.",
+        )
+    embeds = loaded.metric.distance.embeds
+    between = between_points(loaded.embedding) if embeds else _scanned(loaded)
+    if embeds:
+        plane, kind = principal_axes(loaded.embedding), PRINCIPAL
+    else:
+        plane, kind = landmark_scaling(n, between, reporter=reporter), LANDMARK
+    first = LibraryMap(metric, loaded.rows, plane.places.astype(np.float32), kind, plane.share)
+    reporter.partial(first)
+    if reporter.stop_requested or n < 5:
+        return _finished(first, between)
+    most = MOST_MOVED if embeds else MOST_SCANNED
+    growing = NeighbourMap(plane.places, between, most=most, reporter=reporter)
+    told, now = time.monotonic(), first
+    for done, whole in enumerate(growing.grow(), start=1):
+        reporter.check_cancelled()
+        last = done == growing.rounds or reporter.stop_requested
+        if last or time.monotonic() - told >= TELL_S:
+            told = time.monotonic()
+            places = whole().astype(np.float32)
+            total = done if last else growing.rounds
+            now = LibraryMap(metric, loaded.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
+            reporter.progress(done, growing.rounds, "Keeping neighbours together")
+            reporter.partial(now)
+        if last:
+            break
+    return _finished(now, between)
+
+
+def _finished(found: LibraryMap, between: Between) -> LibraryMap:
+    return replace(found, kept=neighbours_kept(found.places.astype(np.float64), between))
+
+
+def _scanned(loaded: LoadedMetric) -> Between:
+    distance, rows = loaded.metric.distance, loaded.embedding
+
+    def between(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return distance.between(rows[a], rows[b])
+
+    return between

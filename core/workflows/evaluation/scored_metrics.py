@@ -1,0 +1,310 @@
+"""The metrics of a library beside each other: their held-out scores as rows and as curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibration import Calibration, kept_calibration
+from semblance.core.evaluation.calibrators import PLATT
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
+from semblance.core.evaluation.intervals import wilson
+from semblance.core.language import tr_lazy
+from semblance.core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
+from semblance.core.reports.cells import csv_text
+from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
+from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.metrics.leakage import COUNTED
+
+#: Lines a plot can hold and still be read; the table has them all.
+MOST_DRAWN = 5
+#: The k of the table of scores.
+TABLE_K = (1, 10, 50)
+HELD_OUT, UNKNOWN, TRAINING, STALE = "held-out", "unknown", "training", "stale"
+_TRUST = (HELD_OUT, UNKNOWN, TRAINING, STALE)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredMetric:
+    """A metric and what it scored; ``scores`` is ``None`` where it was never measured.
+
+    ``stale``: the library has cases it was not measured on, or it was never measured.
+    """
+
+    name: str
+    learner: str
+    features: str
+    scores: MetricScores | None
+    training: TrainingCurve | None
+    stale: bool
+    seed: int | None
+    calibration: Calibration | None = None
+    #: Whether its vote was tried to be calibrated when it was scored.
+    has_calibration: bool = False
+
+    @property
+    def ece(self) -> float | None:
+        """The expected calibration error of its vote."""
+        return None if self.calibration is None else self.calibration.ece
+
+    @property
+    def measurable(self) -> bool:
+        """Whether cases were held out to measure it on; not where it was trained on all."""
+        return self.scores is not None or self.seed is not None
+
+    @property
+    def measured(self) -> str:
+        """On what it was measured: "held-out" patients, "unknown" patients, "training", or "stale"."""
+        if self.stale or self.scores is None:
+            return STALE
+        return _measured(self.scores.measured_on)
+
+    def accuracy(self, k: int) -> tuple[float | None, float | None, float | None]:
+        """Retrieval accuracy @ ``k`` with its interval; ``None`` beyond the k there is."""
+        if self.scores is None or k > len(self.scores.retrieval_accuracy.k):
+            return None, None, None
+        return self.scores.retrieval_accuracy.at(k)
+
+
+def scored_metrics(snapshot: LibrarySnapshot) -> tuple[ScoredMetric, ...]:
+    """Every metric of the library, the best accuracy @10 first and stale ones last; scores that cannot be
+    read count as none."""
+    metrics = [_scored(metric, snapshot) for metric in snapshot.metrics]
+    return tuple(sorted(metrics, key=lambda metric: (metric.stale, -_at_10(metric))))
+
+
+def drawn(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
+    """What plots show, each with the number of its line: the current metric (``None``), then the plain
+    distance it has to beat and the best of the others. Stale ones are left out unless current."""
+    first = [metric for metric in metrics if metric.name == current and metric.scores is not None]
+    others = [
+        metric
+        for metric in metrics
+        if metric.name != current and metric.scores is not None and not metric.stale
+    ]
+    others.sort(key=lambda metric: (metric.learner != "euclidean", -_at_10(metric)))
+    shown = others[: MOST_DRAWN - 1]
+    return [(metric, None) for metric in first] + [(metric, line) for line, metric in enumerate(shown)]
+
+
+def weakest(metrics: Sequence[ScoredMetric]) -> str:
+    """The least that can be trusted of several provenances; held-out where there is nothing to show."""
+    return max((metric.measured for metric in metrics), key=_TRUST.index, default=HELD_OUT)
+
+
+def findings(metrics: Sequence[ScoredMetric], order: Sequence[str] = ()) -> list[str]:
+    """Findings some metric has a ROC of: those of ``order`` first, as there, then by name."""
+    names = {finding for metric in metrics if metric.scores for finding in metric.scores.roc}
+    known = [name for name in order if name in names]
+    return known + sorted(names.difference(known))
+
+
+def accuracy_curves(
+    metrics: Sequence[ScoredMetric], current: str, *, max_k: int | None = None
+) -> tuple[AccuracyCurve, ...]:
+    """Retrieval accuracy of what is drawn, up to ``max_k``."""
+    curves = []
+    for metric, line in drawn(metrics, current):
+        assert metric.scores is not None
+        scores = metric.scores.retrieval_accuracy
+        curves.append(
+            AccuracyCurve(
+                metric.name,
+                scores.k[:max_k],
+                scores.mean[:max_k],
+                scores.low[:max_k],
+                scores.high[:max_k],
+                current=line is None,
+                line=line,
+                stale=metric.stale,
+            )
+        )
+    return tuple(curves)
+
+
+def roc_curves(metrics: Sequence[ScoredMetric], current: str, finding: str) -> tuple[RocCurve, ...]:
+    """``finding`` against the rest, with the 95 % interval of each sensitivity."""
+    curves = []
+    for metric, line in drawn(metrics, current):
+        assert metric.scores is not None
+        roc = metric.scores.roc.get(finding)
+        if roc is None:
+            continue
+        low, high = sensitivity_interval(roc.tpr, metric.scores.findings.get(finding, 0))
+        area = roc.ci95 or (None, None)
+        curves.append(
+            RocCurve(
+                metric.name,
+                roc.fpr,
+                roc.tpr,
+                roc.auc,
+                area[0],
+                area[1],
+                current=line is None,
+                line=line,
+                stale=metric.stale,
+                low=low,
+                high=high,
+            )
+        )
+    return tuple(curves)
+
+
+def training_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[TrainingCurve, ...]:
+    """The stored training curve of the current metric; none where it was not trained in rounds."""
+    return tuple(m.training for m in metrics if m.name == current and m.training is not None)
+
+
+def calibration_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[CalibrationCurve, ...]:
+    """How the estimates of the current metric came true; none where its vote is not calibrated."""
+    found = next((metric for metric in metrics if metric.name == current), None)
+    if found is None or found.calibration is None:
+        return ()
+    made = found.calibration
+    columns = zip(*((b.predicted, b.observed, *b.interval) for b in made.bins), strict=True)
+    predicted, observed, low, high = (tuple(column) for column in columns)
+    return (
+        CalibrationCurve(
+            found.name,
+            predicted,
+            observed,
+            low,
+            high,
+            tuple(b.n for b in made.bins),
+            made.ece,
+            made.perfect,
+            tr_lazy("Platt's curve") if made.method == PLATT else tr_lazy("isotonic curve"),
+            made.finding or "",
+            current=True,
+            stale=found.stale,
+        ),
+    )
+
+
+def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
+    """Every metric with its scores and on what they were measured; empty where there is none."""
+    at = [f"accuracy_at_{k}{end}" for k in TABLE_K for end in ("", "_low", "_high")]
+    header = (
+        "metric",
+        "learner",
+        "features",
+        *at,
+        "auc",
+        "calibration_error",
+        "n_train",
+        "n_held_out",
+        "measured_on",
+        "seed",
+    )
+    rows = []
+    for metric in metrics:
+        scores = metric.scores
+        measured: tuple[float | None, ...] = (None,) * 4
+        if scores is not None:
+            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test)
+        words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
+        numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
+        rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))
+    return csv_text(header, rows)
+
+
+def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """95 % interval of each share of ``n`` cases, Wilson (1927); empty without cases."""
+    if n < 1:
+        return (), ()
+    low, high = wilson(np.asarray(shares, dtype=np.float64), n)
+    return tuple(low.tolist()), tuple(high.tolist())
+
+
+def held_out_now(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any]) -> int:
+    """Cases with a finding that are no training case and of no training case's patient."""
+    places = np.searchsorted(columns.case_row, training)
+    places = places[places < len(columns)]
+    places = places[np.isin(columns.case_row[places], training)]
+    fresh = columns.finding != NO_FINDING
+    fresh[places] = False
+    patients = columns.patient[places]
+    taken = np.zeros(len(columns.patients) + 1, dtype=bool)
+    taken[patients[patients != NO_PATIENT]] = True
+    fresh &= ~taken[columns.patient]
+    return int(fresh.sum())
+
+
+def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
+    """Whether the library has cases that ``metric`` was not measured on."""
+    scores = _scores(metric)
+    return scores is None or _outdated(metric, scores, snapshot)
+
+
+def _scores(metric: MetricFacts) -> MetricScores | None:
+    if not metric.scores:
+        return None
+    try:
+        return MetricScores.from_json(metric.scores)
+    except BadInput:
+        return None
+
+
+def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
+    scores = _scores(metric)
+    split = metric.card.get("split")
+    seed = split.get("seed") if isinstance(split, Mapping) else None
+    return ScoredMetric(
+        metric.name,
+        metric.learner,
+        metric.features,
+        scores,
+        _training(metric),
+        scores is None or _outdated(metric, scores, snapshot),
+        seed if isinstance(seed, int) else None,
+        kept_calibration(metric.scores),
+        "calibration" in (metric.scores or {}),
+    )
+
+
+def _at_10(metric: ScoredMetric) -> float:
+    if metric.scores is None:
+        return -1.0
+    return metric.scores.retrieval_accuracy.at(10)[0] or 0.0
+
+
+def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
+    """Whether the library now holds more to measure on; said only where the columns alone can tell."""
+    having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
+    if having != len(snapshot.columns) or metric.card.get("findings_map"):
+        return False
+    then = (metric.scores or {}).get(COUNTED, scores.n_test)
+    return bool(held_out_now(snapshot.columns, metric.training) != then)
+
+
+def _measured(words: str) -> str:
+    if words == HELD_OUT_PATIENTS:
+        return HELD_OUT
+    return TRAINING if "training" in words else UNKNOWN
+
+
+def _training(metric: MetricFacts) -> TrainingCurve | None:
+    points = (metric.scores or {}).get("training_curve")
+    if not isinstance(points, list) or not points:
+        return None
+    try:
+        rounds, objective, accuracy = zip(*points, strict=True)
+        return TrainingCurve(
+            metric.name,
+            tuple(int(value) for value in rounds),
+            tuple(_number(value) for value in objective),
+            tuple(_number(value) for value in accuracy),
+            current=True,
+        )
+    except (TypeError, ValueError):
+        return None
+
+
+def _number(value: Any) -> float | None:
+    number = math.nan if value is None else float(value)
+    return number if math.isfinite(number) else None

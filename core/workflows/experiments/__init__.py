@@ -1,1 +1,0 @@
-"""Run experiments and tell their results."""

@@ -1,0 +1,372 @@
+"""Extract a feature set: numbers of every case of a library, resumable, failures recorded per case."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_workers
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader, shown_slice
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import tr_lazy
+from semblance.core.library import open_library
+from semblance.core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
+from semblance.core.library.records import CHUNK, FeatureSet, checked_name
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.batch import Batch
+from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: Images read together by a worker before it looks whether it should end.
+STEP = 16
+#: Images in a row that may end a worker before the machine is blamed for it.
+MAX_CRASHES = 4
+#: What is recorded of such an image.
+CRASHED = tr_lazy(
+    "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
+)
+
+
+@dataclass
+class ExtractResult:
+    """How many cases have numbers now, how many were done in this run, and which could not be."""
+
+    library: str
+    features: str
+    extractor: str
+    n_features: int
+    extracted: int = 0
+    cases: int = 0
+    failed: list[dict[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def extract_features(
+    library: Path,
+    extractor: str,
+    *,
+    settings: Mapping[str, Value] | None = None,
+    name: str | None = None,
+    workers: int | None = None,
+    reporter: Reporter = SILENT,
+) -> ExtractResult:
+    """Give every case of ``library`` its numbers under the feature set ``name`` (default: the extractor's).
+
+    Runs in ``workers`` processes. Cases done before are left as they are; each chunk counts as soon as it is
+    written, and the reporter's partial results are the numbers of cases that count. Cancelling keeps the
+    finished chunks.
+
+    Raises:
+        BadArguments: unknown extractor or setting, or ``name`` made otherwise.
+        BadInput: no case of the library suits the extractor.
+        Cancelled: asked for by the reporter.
+    """
+    start = time.monotonic()
+    made = make_extractor(extractor, **(settings or {}))
+    with open_library(library, writable=True) as opened:
+        feature_set = _feature_set(
+            opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
+        )
+        result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
+        rows = opened.features.waiting(feature_set, images=made.needs_image)
+        total = len(rows)
+        reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
+        if made.needs_image:
+            workers = workers or default_workers()
+            result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
+        else:
+            result.extracted = _copy_tables(opened, feature_set, rows, reporter)
+        reporter.progress(total, total, tr_lazy("Extracting {title}", title=made.title))
+        result.cases = len(opened.features.cases_of(feature_set))
+        result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
+    result.seconds = time.monotonic() - start
+    return result
+
+
+def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
+    found_cases = library.catalogue.all_cases()
+    if not found_cases:
+        raise BadInput(
+            tr_lazy("{library} holds no cases yet.", library=library.path.name),
+            "Import some first: semblance import.",
+        )
+    if extractor.needs_image:
+        columns = [(f.name, f.group) for f in extractor.feature_names]
+        if not any(r.has_image for r in found_cases):
+            raise BadInput(
+                tr_lazy(
+                    "{library} holds no images for '{extractor}'.",
+                    library=library.path.name,
+                    extractor=extractor.name,
+                ),
+                "Its cases are rows of a table: use --extractor raw.",
+            )
+    else:
+        found = {source.columns for source in library.catalogue.sources() if source.columns}
+        if not found:
+            raise BadInput(
+                tr_lazy(
+                    "{library} holds no table for '{extractor}'.",
+                    library=library.path.name,
+                    extractor=extractor.name,
+                ),
+                "For images use --extractor gabor.",
+            )
+        if len(found) > 1:
+            raise BadInput(
+                tr_lazy("The tables of {library} have different columns.", library=library.path.name),
+                "Put tables with different columns into libraries of their own.",
+            )
+        columns = [(column, column) for column in found.pop()]
+    dtype = "float32" if extractor.needs_image else "float64"
+    return library.features.make(
+        name, extractor.name, extractor.version, extractor.settings, columns, dtype=dtype
+    )
+
+
+def _copy_tables(
+    library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], reporter: Reporter
+) -> int:
+    copied = 0
+    for start in range(0, len(rows), CHUNK):
+        reporter.check_cancelled()
+        part = rows[start : start + CHUNK].tolist()
+        # Before the numbers: what changes in between is seen to have changed.
+        details = library.catalogue.details(part)
+        kept, values = library.catalogue.numbers(part)
+        contents = [details[row].content if row in details else "" for row in kept.tolist()]
+        copied += library.features.write_chunk(feature_set, kept, values, (), contents)
+        reporter.progress(
+            start + len(part), len(rows), tr_lazy("Copying {feature_set}", feature_set=feature_set.name)
+        )
+    return copied
+
+
+@dataclass(frozen=True)
+class _Image:
+    """A case as a worker needs it."""
+
+    row: int
+    content: str
+    address: ImageAddress
+    region: Region | None
+    slice_hashes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Chunk:
+    rows: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+    failures: list[tuple[int, str, str]]
+    contents: list[str]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Cases handed to a worker together."""
+
+    number: int
+    rows: npt.NDArray[np.int64]
+    task: Task
+    alone: bool
+
+
+class _Extraction:
+    """Hands parts to worker processes and writes what comes back; keeps at most two a worker under way.
+
+    A worker that dies takes all parts under way with it. They are then done one at a time and, where it
+    happens again, in halves, until the image that crashes its reader stands alone and is recorded.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        feature_set: FeatureSet,
+        extractor: Extractor,
+        rows: npt.NDArray[np.int64],
+        workers: int,
+        reporter: Reporter,
+    ) -> None:
+        self._library, self._feature_set, self._extractor = library, feature_set, extractor
+        self._total, self._reporter = len(rows), reporter
+        # Few cases are shared out too: every worker gets a part of them.
+        size = min(CHUNK, max(STEP, -(-len(rows) // workers)))
+        self._waiting = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]
+        self._suspects: list[npt.NDArray[np.int64]] = []
+        self._running: dict[Future[_Chunk], _Part] = {}
+        self._workers = min(workers, max(1, len(self._waiting)))
+        self._numbers = itertools.count()
+        self._seen: dict[int, int] = {}
+        self._crashed = self._extracted = 0
+
+    def run(self) -> int:
+        """How many cases were given numbers."""
+        with Engine(self._workers) as engine:
+            try:
+                while self._waiting or self._suspects or self._running:
+                    self._hand_out(engine)
+                    done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self._take(self._running.pop(future))
+                    self._reporter.progress(
+                        sum(self._seen.values()),
+                        self._total,
+                        tr_lazy("Extracting {title}", title=self._extractor.title),
+                    )
+                    self._reporter.check_cancelled()
+            except BaseException:
+                for part in self._running.values():
+                    part.task.cancel()
+                raise
+        return self._extracted
+
+    def _hand_out(self, engine: Engine) -> None:
+        if self._suspects:
+            if not self._running:
+                self._submit(engine, self._suspects.pop(), alone=True)
+            return
+        while self._waiting and len(self._running) < 2 * engine.workers:
+            self._submit(engine, self._waiting.pop(), alone=False)
+
+    def _submit(self, engine: Engine, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
+        number = next(self._numbers)
+        task = engine.submit(
+            _extract_chunk,
+            self._extractor.name,
+            self._extractor.settings,
+            _images(self._library, rows),
+            listener=partial(self._note, number),
+        )
+        self._running[task.future] = _Part(number, rows, task, alone)
+
+    def _note(self, number: int, kind: str, news: object) -> None:
+        if kind == "progress" and isinstance(news, Progress):
+            self._seen[number] = news.done
+
+    def _take(self, part: _Part) -> None:
+        try:
+            chunk: _Chunk = part.task.result()
+        except WorkerEnded:
+            self._seen.pop(part.number, None)
+            self._suspect(part)
+            return
+        self._crashed = 0
+        self._seen[part.number] = len(chunk.rows) + len(chunk.failures)
+        self._extracted += self._library.features.write_chunk(
+            self._feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
+        )
+        self._reporter.partial(self._extracted)
+
+    def _suspect(self, part: _Part) -> None:
+        """Narrow down which image ended the worker; record it once it is found.
+
+        Raises:
+            WorkerEnded: whatever is tried ends the workers, so no image is to blame.
+        """
+        half = len(part.rows) // 2
+        if not part.alone:
+            self._suspects.append(part.rows)
+        elif half:
+            self._suspects += [part.rows[half:], part.rows[:half]]
+        else:
+            self._crashed += 1
+            if self._crashed > MAX_CRASHES:
+                raise WorkerEnded
+            told = [(p.row, p.content, CRASHED) for p in _images(self._library, part.rows)]
+            nothing = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
+            self._library.features.write_chunk(self._feature_set, part.rows[:0], nothing, told)
+            self._seen[part.number] = 1
+
+
+def _images(library: Library, rows: npt.NDArray[np.int64]) -> list[_Image]:
+    details = library.catalogue.details(rows.tolist())
+    return [
+        _Image(row, d.content, d.address, d.region, d.slice_hashes)
+        for row, d in sorted(details.items())
+        if d.address is not None
+    ]
+
+
+def _extract_chunk(
+    name: str, settings: Mapping[str, Value], images: list[_Image], *, reporter: Reporter
+) -> _Chunk:
+    extractor = make_extractor(name, **settings)
+    batch = Batch(extractor)
+    with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
+        for done, image in enumerate(images):
+            if done % STEP == 0:
+                reporter.progress(done, len(images), name)
+                reporter.check_cancelled()
+            content = ""
+            try:
+                looked_at: Image | Stack
+                if extractor.volumes and reader.is_stack(image.address):
+                    looked_at, content = _open_all(volumes, image, reporter)
+                else:
+                    looked_at, content = _open(reader, volumes, image)
+                if content != image.content:
+                    content = ""
+                    raise BadInput(
+                        tr_lazy("'{address}' has changed since it was imported.", address=image.address),
+                        "Import it again.",
+                    )
+                if isinstance(looked_at, Stack):
+                    prepared = extractor.prepare_stack(looked_at, image.region)
+                else:
+                    prepared = extractor.prepare(looked_at, image.region)
+                batch.add(image.row, content, prepared)
+            except SemblanceError as error:
+                # An image that is away or not what it was, on a disk unplugged say, is tried again.
+                known = "" if isinstance(error, SliceUnavailable) else content
+                batch.failures.append((image.row, known, str(error)))
+    rows, values, contents = batch.measured()
+    return _Chunk(rows, values, batch.failures, contents)
+
+
+def _open_all(volumes: OpenVolumes, image: _Image, reporter: Reporter) -> tuple[Stack, str]:
+    """The volume of a case, and what it shows now; slices in files are checked when they are read."""
+    if image.address.slices:
+        return volumes.of_slices(image.address, image.slice_hashes, reporter), image.content
+    stack, digest = volumes.whole(image.address)
+    return stack, content_of_part(digest, image.region)
+
+
+def _open(reader: ImageReader, volumes: OpenVolumes, image: _Image) -> tuple[Image, str]:
+    """The image of a case, and what it shows now."""
+    address, region = image.address, image.region
+    if address.slices:
+        # Of a volume only the slice that is looked at is read again.
+        place = shown_slice(len(address.slices), region)
+        data = reader.read_bytes(address.slices[place])
+        same = content_hash(data) == image.slice_hashes[place]
+        return reader.decode(data, address.slices[place]), image.content if same else ""
+    if reader.is_array(address):
+        if not reader.is_stack(address):
+            opened = reader.open(address)
+            return opened, content_of_pixels(opened, region)
+        stack, digest = volumes.whole(address)
+        return stack.image(stack.middle(region)), content_of_part(digest, region)
+    data = reader.read_bytes(address)
+    return reader.decode(data, address, region), content_of_file(data, region)

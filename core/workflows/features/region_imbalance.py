@@ -1,0 +1,51 @@
+"""Whether cases of one finding are measured in regions and those of another in whole images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.features.registry import make_extractor
+from semblance.core.language import tr_lazy
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import FeatureSet
+
+#: Cases of each finding looked into.
+LOOKED_INTO = 200
+#: Findings whose shares of cases with a region differ by more than this are told apart by that alone.
+FAR_APART = 0.5
+
+
+def region_imbalance_warning(
+    library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], findings: Sequence[str]
+) -> str:
+    """A sentence of warning where regions give findings away, else nothing.
+
+    ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image
+    without any differ in every number of size and margin, whatever they show: scores then flatter.
+    """
+    if not make_extractor(feature_set.extractor, **feature_set.settings).needs_image:
+        return ""
+    names = np.asarray(findings)
+    shares = {}
+    for finding in sorted(set(findings)):
+        if finding:
+            some = rows[names == finding]
+            some = some[:: max(1, len(some) // LOOKED_INTO)]
+            details = library.catalogue.details([int(row) for row in some]).values()
+            shares[finding] = sum(case.region is not None for case in details) / max(1, len(details))
+    if not shares or max(shares.values()) - min(shares.values()) <= FAR_APART:
+        return ""
+    most, least = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
+    return tr_lazy(
+        "Cases of '{most}' are measured in a region, most of '{least}' in the whole image: "
+        "that alone may tell them apart, so scores flatter. Leave one of them out, or draw "
+        "regions in all.",
+        most=most,
+        least=least,
+    )

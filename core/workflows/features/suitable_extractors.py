@@ -1,0 +1,75 @@
+"""Which extractors suit the cases of a library, and why others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.registry import extractors
+from semblance.core.language import tr_lazy
+from semblance.core.library import open_library
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: The extractor to begin with where cases have regions.
+OF_REGIONS = "mass"
+#: The extractor made for a kind of source.
+OF_KIND = {"polyps": "polyp", "lung": "lung_texture", "corel": "colour_edge_texture"}
+#: Cases, spread over the library, that are asked whether they have regions.
+LOOKED_INTO = 500
+
+
+@dataclass(frozen=True)
+class ExtractorSuitability:
+    """An extractor by ``name``; ``reason`` says why it does not suit the cases, empty where it does."""
+
+    name: str
+    reason: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return not self.reason
+
+
+def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...]:
+    """All extractors: those that suit the cases of ``library``, the default first, then the others.
+
+    The default is the one made for the kind of source; else, where cases have regions, ``mass``, which goes
+    last elsewhere: it would take a whole image for the surroundings of one.
+    """
+    rows = library.catalogue.all_cases()
+    looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
+    details = library.catalogue.details([row.id for row in looked_into])
+    with_tables = any(source.columns for source in library.catalogue.sources())
+    kinds = {bool(r.has_image) for r in rows} | ({False} if with_tables else set())
+    volumes = any(found.depth is not None for found in details.values())
+    regions = any(found.region is not None for found in details.values())
+    made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
+    fits = [ExtractorSuitability(one.name, _reason(one, kinds, volumes)) for one in extractors()]
+
+    def place(fit: ExtractorSuitability) -> tuple[bool, bool, bool, bool]:
+        masses = fit.name == OF_REGIONS
+        return not fit.fits, fit.name not in made_for, not (masses and regions), masses
+
+    return tuple(sorted(fits, key=place))
+
+
+def suitable_extractors(library: Path) -> list[str]:
+    """Names of the extractors that suit the cases of a library, the default first."""
+    with open_library(library) as opened:
+        return [fit.name for fit in extractor_suitabilities(opened) if fit.fits]
+
+
+def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
+    if not kinds:
+        return tr_lazy("there is no case")
+    if extractor.needs_image not in kinds:
+        return (
+            tr_lazy("the cases are rows of a table")
+            if extractor.needs_image
+            else tr_lazy("no case comes from a table")
+        )
+    return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")

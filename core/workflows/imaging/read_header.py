@@ -1,0 +1,129 @@
+"""What the file of an image says of it, as a table to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.dicom.header_lines import HeaderLine, header_lines
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.limits import size_text
+from semblance.core.language import tr_lazy
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.view_images import address_of
+
+
+@dataclass(frozen=True)
+class HeaderTable:
+    """``name``: which file, or which part of it; ``lines`` of its header; ``left``: how many more it has."""
+
+    name: str
+    lines: list[HeaderLine] = field(default_factory=list)
+    left: int = 0
+    dicom: bool = False
+
+
+def read_header(
+    library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
+) -> HeaderTable:
+    """The header of an image, or of slice ``place`` of a volume; of DICOM every element, of other files
+    format, size, bits and sides.
+
+    ``library``, ``what`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
+
+    Raises:
+        BadInput: the file is gone, or cannot be read at all.
+    """
+    address = address_of(library, what)
+    if address.slices:
+        address = address.slices[min(max(place or 0, 0), len(address.slices) - 1)]
+    name = Path(address.member).name or address.container.name
+    with ImageReader() as reader:
+        with reader.dicom_file(address) as file:
+            if file is not None:
+                from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+
+                dataset = open_dicom(file, str(address)).dataset
+                with errors_as_bad_input(str(address)):
+                    lines, left = header_lines(dataset)
+                return HeaderTable(name, lines, left, dicom=True)
+        return HeaderTable(name, _plain_lines(reader, address))
+
+
+def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]:
+    lines = [("File", address.container.name)]
+    if address.member:
+        lines.append((tr_lazy("Inside it"), address.member))
+    if address.frame is not None:
+        lines.append(("Row", f"{address.frame:,}"))
+    if reader.is_array(address):
+        lines += _array_lines(reader, address)
+    else:
+        lines += _raster_lines(reader.read_bytes(address))
+    try:
+        lines += _image_lines(reader.open(address))
+    except BadInput as error:
+        lines.append((tr_lazy("Cannot be shown"), error.message))
+    return [HeaderLine(0, "", name, "", value) for name, value in lines]
+
+
+def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
+    numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
+    lines = [("Format", tr_lazy("NumPy array"))]
+    if numbers is not None:
+        lines.append(("Slices", f"{numbers.shape[0]:,}"))
+        lines.append((tr_lazy("Kept as"), str(numbers.dtype)))
+    return lines
+
+
+def _raster_lines(data: bytes) -> list[tuple[str, str]]:
+    import io
+
+    from PIL import Image as PILImage
+
+    from semblance.core.imaging.formats import HEAD_BYTES, sniff
+
+    lines = [
+        ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),
+        (tr_lazy("Size of the file"), size_text(len(data))),
+    ]
+    try:
+        with PILImage.open(io.BytesIO(data)) as image:
+            lines.append((tr_lazy("Kind of pixels"), image.mode))
+            frames = getattr(image, "n_frames", 1)
+            if frames > 1:
+                lines.append((tr_lazy("Images in it"), f"{frames:,}"))
+            dpi = image.info.get("dpi")
+            if isinstance(dpi, tuple) and len(dpi) == 2:
+                lines.append((tr_lazy("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
+    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
+        lines.append((tr_lazy("Kind of pixels"), tr_lazy("cannot be read")))
+    return lines
+
+
+def _image_lines(image: Image) -> list[tuple[str, str]]:
+    pixels = image.pixels
+    lines = [
+        ("Width", tr_lazy("{width:,} px", width=image.width)),
+        ("Height", tr_lazy("{height:,} px", height=image.height)),
+        ("Channels", tr_lazy("3 (red, green, blue)") if image.is_colour else tr_lazy("1 (grey)")),
+        (tr_lazy("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
+        (tr_lazy("Least value"), f"{float(pixels.min()):g}"),
+        (tr_lazy("Greatest value"), f"{float(pixels.max()):g}"),
+    ]
+    if image.spacing_mm is None:
+        lines.append(("Spacing", tr_lazy("not told")))
+    else:
+        lines.append(
+            (
+                "Spacing",
+                tr_lazy(
+                    "{spacing_mm:.4g} × {spacing_mm2:.4g} mm",
+                    spacing_mm=image.spacing_mm[1],
+                    spacing_mm2=image.spacing_mm[0],
+                ),
+            )
+        )
+    return lines

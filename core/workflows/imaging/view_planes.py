@@ -1,0 +1,108 @@
+"""Three planes of a volume for the viewer, and small images of its slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from semblance.core.imaging import ImageAddress
+from semblance.core.imaging.cut_planes import CutPlane, cut_planes
+from semblance.core.imaging.display import DisplayImage, display_image
+from semblance.core.imaging.memory import check_fits
+from semblance.core.imaging.volume import Volume
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.view_images import address_of, report_slices, stacks
+
+
+@dataclass(frozen=True, eq=False)
+class ViewedPlane:
+    """CutPlane ``place`` across ``axis`` of a volume."""
+
+    axis: int
+    place: int
+    image: DisplayImage
+
+
+class _KeptVolume:
+    """The volume cut last, whole, in the type it is stored in."""
+
+    def __init__(self) -> None:
+        self._address: ImageAddress | None = None
+        self._volume: Volume | None = None
+        self._planes: tuple[CutPlane, CutPlane, CutPlane] = cut_planes(None)
+
+    def get(
+        self, address: ImageAddress, reporter: Reporter
+    ) -> tuple[Volume, tuple[CutPlane, CutPlane, CutPlane]]:
+        if self._volume is None or address != self._address:
+            self.forget()
+            stack = stacks.get(address)
+            depth, height, width = stack.shape
+            check_fits(depth * height * width * stack.image(0).pixels.dtype.itemsize, stack.name)
+
+            def tell(done: int) -> None:
+                reporter.check_cancelled()
+                reporter.progress(done, depth, "Reading the volume")
+
+            self._volume, self._address = stack.volume(tell=tell), address
+            self._planes = cut_planes(stack.directions)
+        return self._volume, self._planes
+
+    def forget(self) -> None:
+        self._address = self._volume = None
+
+
+_kept = _KeptVolume()
+
+
+def view_planes(
+    library: Path | None,
+    what: int | ImageAddress,
+    wanted: Sequence[tuple[int, int]],
+    like: DisplayImage | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> None:
+    """The planes (axis, place) of a volume, each told as a :class:`ViewedPlane`.
+
+    ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
+    The volume is read whole the first time and kept until another one is asked for or :func:`forget_volume` is called.
+
+    Raises:
+        BadInput: the volume is gone, in colour, or does not fit into memory.
+    """
+    volume, planes = _kept.get(address_of(library, what), reporter)
+    for axis, place in wanted:
+        reporter.check_cancelled()
+        image = display_image(planes[axis].image(volume, place), like=like)
+        reporter.partial(ViewedPlane(axis, place, image))
+
+
+def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+    """Give the memory of the volume kept by :func:`view_planes` back, whichever library it is of."""
+    _kept.forget()
+
+
+def slice_thumbnails(
+    library: Path | None,
+    what: int | ImageAddress,
+    places: Sequence[int],
+    like: DisplayImage | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> None:
+    """Slices ``places`` of a volume at thumbnail size, each told as a
+    :class:`semblance.core.workflows.imaging.view_images.ViewedSlice` whose image has its coarsest level only.
+
+    Raises:
+        BadInput: the volume is gone.
+    """
+    stack = stacks.get(address_of(library, what))
+
+    def shown(place: int) -> DisplayImage:
+        image = display_image(stack.image(place), like=like)
+        last = len(image.levels) - 1
+        return replace(image, levels=image.levels[last:], reduced=image.factor(last))
+
+    report_slices(places, shown, reporter)

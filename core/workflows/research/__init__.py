@@ -1,0 +1,1 @@
+"""Run, resume, show and export experiments."""

@@ -1,0 +1,164 @@
+"""Run an experiment, go on with one, and say what its cells tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import note_export
+from semblance.core.reports.experiment_figures import critical_difference_figure
+from semblance.core.reports.sheet import ThemeName
+from semblance.core.research.export import export
+from semblance.core.research.results import document, live_table
+from semblance.core.research.run_cells import Finished, finished, run
+from semblance.core.research.runners import place_to_run
+from semblance.core.research.spec import ExperimentSpec
+from semblance.core.research.store import Store
+from semblance.core.research.titles import ranks_shown
+from semblance.core.tasks import SILENT, Reporter
+
+#: A description larger than this is none.
+_LARGEST_SPEC = 10_000_000
+
+
+def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, list[str]]:
+    """The experiment described in a JSON file, and the fingerprints its cases must have (often none).
+
+    Relative files are looked for in ``data``, or beside the description.
+
+    Raises:
+        BadArguments: an unknown key, name or value.
+        BadInput: the file cannot be read.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_SPEC:
+            raise ValueError("too large")
+        values = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadInput(
+            tr_lazy("{path} is no description of an experiment.", path=path),
+            "It is a JSON file; the help page shows one.",
+        ) from problem
+    expected = values.pop("fingerprints", []) if isinstance(values, dict) else []
+    if not isinstance(expected, list) or not all(isinstance(one, str) for one in expected):
+        raise BadArguments("'fingerprints' is no list of texts.", "Leave it out of the description.")
+    return ExperimentSpec.from_json(values).located((data or path.parent).absolute()), expected
+
+
+def run_experiment(
+    spec: ExperimentSpec,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str = "",
+    expected: Sequence[str] = (),
+    again: bool = False,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Measure what is not finished in ``folder``, and say what all of it tells.
+
+    ``reporter.partial`` hears the table so far. ``scheduler``: the address of a Dask scheduler, in place of
+    ``workers`` processes of this machine. ``again``: cells that failed are tried once more.
+
+    Raises:
+        BadArguments: unknown names or settings.
+        BadInput: no cases can be used, or they are not those ``expected``.
+        SemblanceError: the folder cannot be written, or the scheduler cannot be reached.
+        Cancelled: asked for by the reporter; finished cells stay.
+    """
+    store = Store.create(folder, spec)
+    try:
+        with place_to_run(workers, scheduler) as place:
+            state = run(
+                store,
+                place,
+                expected=expected,
+                again=again,
+                tell=lambda so_far: reporter.partial(live_table(so_far)),
+                reporter=reporter,
+            )
+    except SemblanceError:
+        # A wrong name is corrected and tried again; it leaves no folder behind that only looks like one.
+        store.withdraw()
+        raise
+    return told(state)
+
+
+def resume_experiment(
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str = "",
+    again: bool = False,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Go on with the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
+    spec = Store.open(folder).spec
+    return run_experiment(spec, folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter)
+
+
+def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+    """What the finished cells in ``folder`` say, also while others are being measured.
+
+    Raises:
+        BadInput: no experiment, or one that cannot be read.
+    """
+    return told(finished(Store.open(folder)))
+
+
+def told(state: Finished) -> dict[str, Any]:
+    """The document of the finished cells, with how many were measured now and how many were there."""
+    made = document(state)
+    made["cells"] |= {"measured_now": state.ran, "found_finished": state.found}
+    return made
+
+
+def export_experiment(
+    folder: Path, to: Path, *, identified: bool = False, reporter: Reporter = SILENT
+) -> list[Path]:
+    """Write tables, plots and a script that repeats the experiment into the folder ``to``; returns the files.
+
+    Raises:
+        BadInput: no experiment, or one that cannot be read.
+        SemblanceError: nothing is measured yet, or ``to`` cannot be written.
+        Cancelled: asked for by the reporter.
+    """
+    state = finished(Store.open(folder))
+    files = export(state, to, identified=identified, reporter=reporter)
+    for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
+        if library is not None:
+            note_export(
+                Path(library), "experiment", "tables and plots", identified=identified, files=len(files)
+            )
+    return files
+
+
+def draw_ranks(
+    test: Mapping[str, Any],
+    *,
+    theme: ThemeName,
+    width: int,
+    ratio: float,
+    text_scale: float,
+    family: str,
+    reporter: Reporter = SILENT,
+) -> bytes:
+    """A PNG of the average ranks of one of a document's ``over_tables``, with the critical difference.
+
+    Raises:
+        Cancelled: asked for by the reporter before the drawing began.
+    """
+    reporter.check_cancelled()
+    return critical_difference_figure(
+        *ranks_shown(test),
+        theme=theme,
+        size=(width, 0),
+        ratio=ratio,
+        format="png",
+        text_scale=text_scale,
+        family=family,
+    )

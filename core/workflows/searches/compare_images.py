@@ -1,0 +1,157 @@
+"""The images of a query and of a ranked case, and the places on them that agree."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import SemblanceError
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import ImageAddress, open_image
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.language import tr_lazy
+from semblance.core.retrieval.explanation.matching_places import PlacesOf, Seen, places_of
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.explain_distance import ExplanationContext
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.search_result import case_features
+
+#: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
+SIDE, AROUND = 320, 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedImage:
+    """One of the two: (h, w) grey or (h, w, 3) RGB uint8 around what was compared, or why there is none.
+
+    ``rings``: (x, y, radius), in shares of the width (y of the height); the first of both sides belong
+    together, and so on. ``outline``: (x, y) points of what was measured.
+    """
+
+    pixels: npt.NDArray[np.uint8] | None = None
+    rings: tuple[tuple[float, float, float], ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ImageComparison:
+    """Both images, and in words what the rings and outlines on them mean."""
+
+    query: ComparedImage
+    case: ComparedImage
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """An image, the part of it that was compared, and the larger part of it that is shown."""
+
+    image: Image
+    region: Region | None
+
+    @property
+    def compared(self) -> Region:
+        whole = Region(0, 0, self.image.width, self.image.height)
+        return whole if self.region is None else self.region.clipped(self.image.height, self.image.width)
+
+    @property
+    def shown(self) -> Region:
+        box, image = self.compared, self.image
+        around = round(AROUND * max(box.width, box.height)) if self.region is not None else 0
+        wide = Region(box.x - around, box.y - around, box.width + 2 * around, box.height + 2 * around)
+        return wide.clipped(image.height, image.width)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        from PIL import Image as PILImage
+
+        data = thumbnail(self.image.cropped(self.shown), SIDE)
+        with PILImage.open(io.BytesIO(data)) as opened:
+            return np.asarray(opened)
+
+    def placed(self, x: float, y: float) -> tuple[float, float]:
+        """A place in pixels of the image as shares of what is shown."""
+        return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
+
+    def side(self, places: PlacesOf) -> ComparedImage:
+        box = self.compared
+        rings = tuple(
+            (
+                *self.placed(box.x + x * box.width, box.y + y * box.height),
+                radius * box.width / self.shown.width,
+            )
+            for x, y, radius in places.rings
+        )
+        outline = tuple(self.placed(x, y) for x, y in places.outline)
+        return ComparedImage(self.pixels(), rings, outline)
+
+
+def _taken(loaded: LoadedMetric, query: Query) -> _Taken | str:
+    """What the features of ``query`` were measured on, or why it cannot be shown."""
+    region = query.region
+    if query.image is not None:
+        address = ImageAddress(query.image)
+    else:
+        assert query.case is not None
+        details = next(iter(loaded.library.catalogue.details([loaded.row_of(query.case)]).values()))
+        if details.address is None:
+            return tr_lazy("a row of a table: no image")
+        address, region = details.address, region or details.region
+    try:
+        return _Taken(open_image(address, region), region)
+    except SemblanceError as error:
+        return error.message
+
+
+def compare_images(
+    library: Path, search: Search, case: str, *, reporter: Reporter = SILENT
+) -> ImageComparison:
+    """The images of ``search``'s query and of ``case``, with what the features say of places on them.
+
+    An image that cannot be shown is a :attr:`ComparedImage.problem`. Clicks, examples and concepts are passed over:
+    what they change has no place on an image.
+
+    Raises:
+        BadArguments: no such metric or group of features.
+        BadInput: no such case.
+    """
+    plain = replace(search, ledger="", like=(), unlike=(), concepts=())
+    context = ExplanationContext.of(library, plain, reporter)
+    loaded = context.loaded
+    taken = [_taken(loaded, search.query), _taken(loaded, Query(case))]
+    reporter.check_cancelled()
+    if not all(isinstance(one, _Taken) for one in taken):
+        query, found = (
+            ComparedImage(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken
+        )
+        return ImageComparison(query, found, "")
+    feature_set = loaded.feature_set
+    try:
+        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    except SemblanceError as error:
+        # An encoder whose file is gone: the images are there all the same.
+        query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
+        return ImageComparison(
+            query, found, tr_lazy("No places can be told. {message}", message=error.message)
+        )
+    numbers = [context.numbers(), case_features(loaded, case)]
+    seen = [
+        Seen(one.image, one.region, row)
+        for one, row in zip(taken, numbers, strict=True)
+        if isinstance(one, _Taken)
+    ]
+    places = places_of(extractor, context.grouping, seen[0], seen[1], context.sample_rows())
+    query, found = (
+        one.side(where)
+        for one, where in zip(taken, (places.query, places.case), strict=True)
+        if isinstance(one, _Taken)
+    )
+    return ImageComparison(query, found, places.note)

@@ -1,0 +1,273 @@
+"""Why a case is where it is in a ranking: parts that sum to its distance, and a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.explanation import Grouping, Share, shares_of
+from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.embedding_cache import sample_places
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.refinement_session import open_refinement
+from semblance.core.workflows.searches.search_result import SearchResult, case_features, query_features
+from semblance.core.workflows.searches.shift_query import shift_query
+
+#: The part of a distance that examples and concepts made by moving what is asked.
+MOVED = tr_lazy("examples and concepts")
+#: Rows tried for each case that tells what is usual, where subsets of groups are.
+SAMPLE_ROWS = 128
+#: Metrics, as changed by clicks, kept ready on one loaded.
+_KEPT = 3
+#: What a loaded keeps of explanations.
+_CONTEXTS, _SAMPLE = "grounds", "sample"
+#: Columns of a group that are told one by one.
+_FEW_COLUMNS, _TOLD = 40, 2
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """What a group of features made of the distance.
+
+    ``rank``: the share of the library's cases that are nearer to the query in it. ``left_out``: the ranking
+    is without it. ``group``: False for what no group made (:data:`MOVED`).
+    """
+
+    name: str
+    amount: float
+    rank: float = 0.5
+    left_out: bool = False
+    detail: str = ""
+    group: bool = True
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why ``case`` is at ``distance``: ``groups`` sum to it, and so do ``shares``, which are of a ``kind``
+    ("Directions", "Bits", ...)."""
+
+    case: str
+    distance: float
+    groups: tuple[GroupPart, ...]
+    kind: str
+    shares: tuple[Share, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class ShortExplanation:
+    """The same in short: ``parts`` by group, which sum to the distance, and one sentence."""
+
+    parts: tuple[tuple[str, float], ...]
+    sentence: str
+
+
+def explain_distance(
+    library: Path, search: Search, case: str, *, shown: float | None = None, reporter: Reporter = SILENT
+) -> Explanation:
+    """Why ``case`` is where it is in the ranking of ``search``; ``shown`` is its distance there.
+
+    Raises:
+        BadArguments: no such metric or group of features.
+        BadInput: no such case, no features for it or the query, or an image that cannot be read.
+    """
+    context = ExplanationContext.of(library, search, reporter)
+    q, x = context.query_row(), context.case_row(case)
+    amounts = context.grouping.shares(q, x[np.newaxis])[0]
+    ranks = ranks_among(amounts, context.usual())
+    distance = float(amounts.sum())
+    names = context.grouping.groups
+    groups = [
+        GroupPart(name, amount, rank, name in search.without, context.detail(place, q, x))
+        for place, (name, amount, rank) in enumerate(
+            zip(names, amounts.tolist(), ranks.tolist(), strict=True)
+        )
+    ]
+    kind, shares = shares_of(context.grouping, q, x, context.feature_names)
+    moved = 0.0 if shown is None or not search.moved else shown - distance
+    if moved:
+        groups.append(GroupPart(MOVED, moved, group=False))
+        shares.append(Share(MOVED, moved))
+    text = sentence(names, amounts.tolist(), ranks.tolist(), search.without)
+    return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
+
+
+def short_explanations(
+    library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
+) -> list[ShortExplanation]:
+    """A reason for each of ``cases``, as :func:`why` tells it but for what moved the query.
+
+    Raises:
+        BadArguments, BadInput: as :func:`why`.
+    """
+    if not cases:
+        return []
+    context = ExplanationContext.of(library, search, reporter)
+    q = context.query_row()
+    amounts = context.grouping.shares(q, np.stack([context.case_row(case) for case in cases]))
+    names = context.grouping.groups
+    out = []
+    for row in amounts:
+        ranks = ranks_among(row, context.usual())
+        text = sentence(names, row.tolist(), ranks.tolist(), search.without)
+        parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
+        out.append(ShortExplanation(parts, text))
+    return out
+
+
+def most_different_groups(
+    library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
+) -> list[str]:
+    """For each of ``cases`` the group of features that makes most of its distance; empty where none does.
+
+    Raises:
+        BadArguments, BadInput: as :func:`explain_distance`.
+    """
+    found = short_explanations(library, search, cases, reporter=reporter)
+    largest = [max(one.parts, key=lambda part: part[1], default=("", 0.0)) for one in found]
+    return [name if amount > 0.0 else "" for name, amount in largest]
+
+
+def result_with_reasons(
+    library: Path, result: SearchResult, without: tuple[str, ...] = (), *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """The JSON of ``result`` with a ``reason`` and the ``parts`` of the distance for each case.
+
+    Raises:
+        BadArguments, BadInput: as :func:`why`.
+    """
+    document = result.to_json()
+    search = Search(result.metric, result.query, without=without)
+    found = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
+    for line, reason in zip(document["results"], found, strict=True):
+        line["reason"] = reason.sentence
+        line["parts"] = [{"name": name, "amount": amount} for name, amount in reason.parts]
+    return document
+
+
+def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
+    """Read what ranking without any group of features will need; cancelled, it goes on where it was.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+        Cancelled: asked for by the reporter.
+    """
+    open_metric(library, search.metric, reporter).stepped.prepare(reporter)
+
+
+class ExplanationContext:
+    """What all explanations of one search share."""
+
+    def __init__(self, loaded: LoadedMetric, metric: Metric, search: Search) -> None:
+        self.loaded, self.search = loaded, search
+        self.grouping = Grouping(metric)
+        self.feature_names = self._names()
+        self._deviations = self.grouping.deviations()
+        self._numbers: Matrix | None = None
+        self._query: Matrix | None = None
+        self._usual: Matrix | None = None
+
+    @classmethod
+    def of(cls, library: Path, search: Search, reporter: Reporter) -> ExplanationContext:
+        """The context of ``search``, kept while the loaded is and the clicks stay the same."""
+        loaded = open_metric(library, search.metric, reporter, without=search.without)
+        metric = _refined(library, loaded, search, reporter)
+        kept: OrderedDict[tuple[str, str], ExplanationContext] = loaded.kept.setdefault(
+            _CONTEXTS, OrderedDict()
+        )
+        key = (metric.card.content_hash, repr(search.query))
+        context = kept.pop(key, None)
+        if context is None:
+            context = cls(loaded, metric, search)
+        kept[key] = context
+        while len(kept) > _KEPT:
+            kept.popitem(last=False)
+        return context
+
+    def query_row(self) -> Matrix:
+        """(d',) the query where the groups are told."""
+        if self._query is None:
+            self._query = self.grouping.head_rows(self.numbers()[np.newaxis])[0]
+        return self._query
+
+    def numbers(self) -> Matrix:
+        """(d,) features of the query as extracted."""
+        if self._numbers is None:
+            self._numbers = query_features(self.loaded, self.search.query)
+        return self._numbers
+
+    def sample_rows(self) -> Matrix:
+        """(n, d') cases drawn from the whole library, where the groups are told."""
+        return self.grouping.head_rows(_sample(self.loaded))
+
+    def case_row(self, case: str) -> Matrix:
+        row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
+        return row
+
+    def usual(self) -> Matrix:
+        """(n, G) what the groups make of the query's distances to cases drawn from the whole library."""
+        if self._usual is None:
+            self._usual = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
+        return self._usual
+
+    def detail(self, group: int, q: Matrix, x: Matrix) -> str:
+        """The features of a group that are farthest apart, in deviations of the training cases."""
+        columns = self.grouping.columns_of(group)
+        if len(columns) > _FEW_COLUMNS or len(self.feature_names) != len(q) or len(columns) < 2:
+            return ""
+        varies = self._deviations[columns] > 0.0
+        apart = np.zeros(len(columns))
+        apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
+        order = np.argsort(-apart, kind="stable")[:_TOLD]
+        told = [
+            tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
+            for k in order.tolist()
+            if apart[k] > 0.0
+        ]
+        return tr_lazy("Most apart, in deviations: {told}", told=join_texts(told)) if told else ""
+
+    def _names(self) -> tuple[str, ...]:
+        """Of the columns where the groups are told; those of local descriptors are counted away."""
+        groups = self.grouping.metric.names_before_tail()
+        own = tuple(name for name, _ in self.loaded.feature_set.columns)
+        return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
+
+
+def _sample(loaded: LoadedMetric) -> Matrix:
+    """(n, d) numbers of cases drawn once for a loaded."""
+    if loaded.drawn is not None:
+        return loaded.drawn
+    if _SAMPLE not in loaded.kept:
+        chosen = loaded.rows[sample_places(len(loaded.rows))]
+        _, numbers = loaded.library.features.read(loaded.feature_set, chosen)
+        loaded.kept[_SAMPLE] = numbers.astype(np.float64)
+    sample: Matrix = loaded.kept[_SAMPLE]
+    return sample
+
+
+def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
+    """The metric that the ranking of ``search`` is by, frozen."""
+    entries = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
+    if not entries and not search.moved:
+        return loaded.metric
+    try:
+        session = open_refinement(library, search.metric, reporter, without=search.without)
+    except BadInput:
+        # It cannot follow clicks, and was asked without them.
+        return loaded.metric
+    form = session.form(entries, search.strength).opened(shift_query(session, search).open)
+    distance = session.space.distance(form)
+    return dataclasses.replace(loaded.metric, distance=distance)

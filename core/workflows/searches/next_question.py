@@ -1,0 +1,171 @@
+"""Ask me next: the question whose answer would teach most, and what an answer does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.searches import questions
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.ledger import Entry
+from semblance.core.searches.questions import Answer, Likeness, Question, judgements_of, nearer, next_query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refine_metric import judge
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
+
+
+@dataclass(frozen=True)
+class CaseQuestion:
+    """Which of the two cases are like the query? Case ids."""
+
+    query: str
+    first: str
+    second: str
+
+
+def next_question(
+    library: Path,
+    search: Search,
+    passed: Sequence[str] = (),
+    *,
+    about: str | None = None,
+    reporter: Reporter = SILENT,
+) -> CaseQuestion | None:
+    """The question about the query whose answer would teach most; ``None`` when all were judged.
+
+    Only cases the metric was trained on are asked about, and none of the query's own patient, so that what
+    was held out can still be scored. ``passed``: cases the person did not want to judge. ``about``: another
+    case to ask about than the query of the search.
+
+    Raises:
+        BadInput: the query is an image from outside or a region: questions are about whole cases; or a
+            metric that clicks cannot refine.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    place = _place(session, search, about)
+    if place is None:
+        raise BadInput("Questions are about a whole case of the library.", "Choose a case as the query.")
+    return _about(session, search, place, passed)
+
+
+def next_question_anywhere(
+    library: Path,
+    search: Search,
+    passed: Sequence[str] = (),
+    *,
+    about: str | None = None,
+    reporter: Reporter = SILENT,
+) -> CaseQuestion | None:
+    """As :func:`ask_next`, but about another query where that teaches more; ``None`` when all were judged.
+
+    Where half of the cases are like the query questions stay with it for long, where few are for two. They
+    also do from a query that nothing is left to ask about, or that is no whole case of the library.
+
+    Raises:
+        BadInput: a metric that clicks cannot refine.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    in_force = session.loaded.ledger(search.ledger).in_force
+    place = _place(session, search, about)
+    if place is not None:
+        judged = sum(1 for entry in in_force if _thumb_of(entry, session.case_at(place)))
+        if not _likeness(session, in_force).enough(judged // 2):
+            found = _about(session, search, place, passed)
+            if found is not None:
+                return found
+    known = {session.place_of(entry.judgement.query) for entry in in_force}
+    known |= {place, *(session.place_of(case) for case in passed)}
+    asked = {at for at in known if at is not None}
+    rng = np.random.default_rng(len(in_force))
+    while (other := next_query(asked, rng, session.trained)) is not None:
+        found = _about(session, search, other, passed)
+        if found is not None:
+            return found
+        asked.add(other)
+    return None if place is None else _about(session, search, place, passed)
+
+
+def answer_question(
+    library: Path,
+    search: Search,
+    asked: CaseQuestion,
+    given: Answer,
+    *,
+    k: int = 20,
+    author: str = "",
+    reporter: Reporter = SILENT,
+) -> RankedSearch:
+    """Store the two judgements of an answer; errors as in :func:`.refine_metric.judge`."""
+    made = judgements_of(given, asked.query, asked.first, asked.second)
+    return judge(library, search, made, k=k, author=author, reporter=reporter)
+
+
+def _place(session: RefinementSession, search: Search, about: str | None) -> int | None:
+    """Where the case to ask about stands; ``None`` for what is no whole case with features."""
+    if about is not None:
+        return session.place_of(about)
+    query = search.query
+    return None if query.case is None or query.region else session.place_of(query.case)
+
+
+def _thumb_of(entry: Entry, query: str) -> bool:
+    return entry.judgement.kind != Kind.CLOSER and entry.judgement.asked == query
+
+
+def _about(
+    session: RefinementSession, search: Search, place: int, passed: Sequence[str]
+) -> CaseQuestion | None:
+    loaded, query = session.loaded, session.case_at(place)
+    in_force = loaded.ledger(search.ledger).in_force
+    cases = [entry.judgement.case for entry in in_force if _thumb_of(entry, query)]
+    allowed = session.trained.copy()
+    patient = loaded.patients[place]
+    if patient:
+        allowed &= loaded.patients != patient
+    question: Question | None = questions.ask(
+        session.coordinates,
+        session.form(in_force, search.strength),
+        place,
+        _likeness(session, in_force),
+        [there for case in (*cases, *passed) if (there := session.place_of(case)) is not None],
+        np.random.default_rng(len(in_force)),
+        allowed=allowed,
+    )
+    if question is None:
+        return None
+    return CaseQuestion(*(session.case_at(at) for at in (question.query, question.first, question.second)))
+
+
+def _likeness(session: RefinementSession, in_force: Sequence[Entry]) -> Likeness:
+    """How likely a case is like a query, by the thumbs for the newest queries that are whole cases."""
+    of_query: dict[str, list[Entry]] = {}
+    for entry in in_force:
+        if entry.judgement.kind != Kind.CLOSER:
+            of_query.setdefault(entry.judgement.asked, []).append(entry)
+    start = session.space.start()
+    sample = questions.sample_of(session.coordinates)
+    shares: list[float] = []
+    alike: list[bool] = []
+    for query in list(of_query)[-questions.QUERIES :]:
+        place = session.place_of(query)
+        thumbs = [(session.place_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
+        there = [(at, kind == Kind.ALIKE) for at, kind in thumbs if at is not None]
+        if place is not None and there:
+            cases = session.coordinates[[at for at, _ in there]]
+            shares += nearer(cases, session.coordinates[place], sample, start).tolist()
+            alike += [yes for _, yes in there]
+    before = _known_before(session)
+    return Likeness.of(np.array(shares), alike, before) if shares else before
+
+
+def _known_before(session: RefinementSession) -> Likeness:
+    """What the metric's held-out score tells of how far cases like a query reach."""
+    scores = session.loaded.record.scores or {}
+    curve = scores.get("retrieval_accuracy") or {}
+    return Likeness.of_accuracy(curve.get("mean") or (), int(scores.get("n_test", 0)))

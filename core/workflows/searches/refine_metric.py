@@ -1,0 +1,256 @@
+"""Refine a metric by clicks: every call takes the whole search, and what is heavy stays in the process.
+
+The ledger lies in the library, so a process that was ended, or another one, goes on where it was. What is
+written is one small row a click; nothing of the library is laid out anew for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import checked_name
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
+from semblance.core.metrics.storage import save_metric
+from semblance.core.searches.influence import Influence, influences
+from semblance.core.searches.judgement import Judgement, Kind, key_of
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
+from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
+from semblance.core.workflows.searches.shift_query import shift_query
+
+#: Cases among which influence is looked for.
+NEAREST = 500
+#: Held-out cases the live score is measured on at most.
+SCORED = 400
+
+
+def judge(
+    library: Path,
+    search: Search,
+    judgements: Sequence[Judgement],
+    *,
+    k: int = 20,
+    author: str = "",
+    instead: Sequence[int] = (),
+    reporter: Reporter = SILENT,
+) -> RankedSearch:
+    """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
+
+    ``instead``: ids of earlier judgements they take the place of, which are taken back.
+
+    Raises:
+        BadArguments: no such earlier judgement.
+        BadInput: a case that the library does not have, or a metric that clicks cannot refine.
+        SemblanceError: the library cannot be written to.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    for judgement in judgements:
+        for case in (judgement.case, judgement.other):
+            if case is not None:
+                session.loaded.row_of(case)
+    # One moment for all of them tells that they were made together.
+    moment = datetime.now(UTC).isoformat(timespec="microseconds")
+    made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
+    with _written(library, search, reporter) as ledger:
+        ledger.undo(instead)
+        ledger.add(made)
+    return rank_cases(library, search, k=k, reporter=reporter)
+
+
+def undo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """Take back these judgements, or without ids the newest in force and those made together with it.
+
+    Raises:
+        BadArguments: no such judgement.
+    """
+    with _written(library, search, reporter) as ledger:
+        ledger.undo(ids) if ids else ledger.undo_last()
+    return rank_cases(library, search, k=k, reporter=reporter)
+
+
+def redo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """Put these judgements in force again, or without ids those undone last.
+
+    Raises:
+        BadArguments: no such judgement.
+    """
+    with _written(library, search, reporter) as ledger:
+        ledger.redo(ids) if ids else ledger.redo_last()
+    return rank_cases(library, search, k=k, reporter=reporter)
+
+
+def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+    """Take back everything; each can be put in force again."""
+    with _written(library, search, reporter) as ledger:
+        ledger.undo([entry.id for entry in ledger.in_force])
+    return rank_cases(library, search, k=k, reporter=reporter)
+
+
+@contextlib.contextmanager
+def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
+    """The ledger of the search; what is written to it inside lays nothing of the library out anew."""
+    ledger = open_metric(library, search.metric, reporter).ledger(search.ledger)
+    with without_reload(library):
+        yield ledger
+
+
+def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
+    """Why clicks cannot refine ``metric``; ``None`` where they can.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    embeds = open_metric(library, metric, reporter).metric.distance.embeds
+    return None if embeds else no_coordinates()
+
+
+def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
+    """What each judgement in force does to the ranks on screen; learns once for each of them.
+
+    ``most_moved`` is the catalogue row of the case.
+
+    Raises:
+        Cancelled: asked for by the reporter.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    from_ = shift_query(session, search)
+    index = session.index_for(from_.vector)
+    entries = session.loaded.ledger(search.ledger).in_force
+    index.form = session.form(entries, search.strength).opened(from_.open)
+    vector = index.query
+    near = index.search(vector, NEAREST).rows
+    found = influences(
+        entries,
+        session.vector_of(entries),
+        session.coordinates[near],
+        vector,
+        k=k,
+        strength=search.strength,
+        beginning=session.space.beginning,
+        reporter=reporter,
+    )
+    rows = session.loaded.rows[near]
+    return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
+
+
+def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
+    """Retrieval accuracy@10 on cases the metric was not trained on and nobody judged: the curve of clicks.
+
+    ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
+    return session.held_out_accuracy(entries, search.strength, SCORED)
+
+
+def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
+    """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
+    return session.held_out_score(entries, search.strength, SCORED)
+
+
+def save_refined(
+    library: Path,
+    search: Search,
+    name: str,
+    *,
+    authors: Sequence[str] | None = None,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Keep the refined metric as ``name``; its card as JSON. It has no scores until it is measured.
+
+    ``authors`` stand on its card; left out, they are those of the judgements.
+
+    Judged cases count as training cases, so
+    :func:`semblance.core.workflows.metrics.train_metric.score_metric` leaves them out.
+
+    Raises:
+        BadInput: no judgement is in force, or the name is that of the metric it came from.
+        SemblanceError: the library cannot be written to.
+    """
+    session = open_refinement(library, search.metric, reporter, without=search.without)
+    entries = session.loaded.ledger(search.ledger).in_force
+    if not entries:
+        raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
+    name = checked_name(name, tr_lazy("A metric"))
+    if name == search.metric:
+        raise BadInput(
+            tr_lazy("The metric '{name}' is what this one came from.", name=name), "Choose another name."
+        )
+    if authors is None:
+        authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
+    metric = clicked_metric(
+        session.loaded.metric,
+        session.space,
+        session.form(entries, search.strength),
+        name=name,
+        judgements=len(entries),
+        triplets=session.n_triplets(entries),
+        authors=authors,
+        strength=search.strength,
+    )
+    opened, record = session.loaded.library, session.loaded.record
+    file = opened.new_metric_file()
+    save_metric(metric, file)
+    findings_map = record.card.get("findings_map") or ""
+    card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
+    if seen := elsewhere(record.card):
+        card[ELSEWHERE] = list(seen)
+    training = np.union1d(record.training, session.judged_rows(entries))
+    opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
+    return card
+
+
+def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
+    """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
+
+    Raises:
+        BadInput: the case is the query.
+    """
+    kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
+    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
+
+
+def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
+    """``case`` is closer to the query of the search than ``other`` is.
+
+    Raises:
+        BadInput: two of the three are the same.
+    """
+    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+
+
+def _named(query: Query, case: str) -> tuple[str, str]:
+    return (query.case if query.case is not None else str(query.image)), case
+
+
+def _json(region: Region | None) -> dict[str, Any] | None:
+    return None if region is None else region.to_json()
+
+
+def judged_query_key(search: Search) -> str:
+    """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
+    query = search.query
+    return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

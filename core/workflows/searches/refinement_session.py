@@ -1,0 +1,311 @@
+"""A library laid out for refining: the click coordinates of its cases, beside the loaded they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
+from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.scores import retrieval_accuracy
+from semblance.core.evaluation.splits import patients_known
+from semblance.core.imaging.region import Region
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.retrieval.click_index import ClickIndex
+from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+from semblance.core.searches.judgement import Judgement
+from semblance.core.searches.ledger import Entry
+from semblance.core.searches.query import Query
+from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.leakage import elsewhere
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.search_result import query_features
+
+#: The name a loaded keeps its session under.
+_SESSION = "session"
+
+
+class RefinementSession:
+    """The cases of a loaded in the coordinates clicks are learnt in."""
+
+    def __init__(self, loaded: LoadedMetric, reporter: Reporter = SILENT) -> None:
+        """Raises BadInput for a metric that clicks cannot refine."""
+        self.loaded = loaded
+        rows = loaded.stepped.rows(reporter)
+        #: (n,) cases the metric was trained on; all where it does not tell.
+        self.trained = np.isin(loaded.rows, loaded.record.training)
+        if np.count_nonzero(self.trained) < 2:
+            self.trained[:] = True
+        # How the held-out cases lie may not be told either: what is learnt is scored on them.
+        self.space = ClickSpace.of(loaded.metric.distance, rows[self.trained])
+        self.coordinates = self.space.coordinates(rows)
+        #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
+        self.examples: dict[Query, Matrix] = {}
+        self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
+        self._outside: dict[str, Matrix | None] = {}
+        self._index: ClickIndex | None = None
+        #: What was asked last, and the rank of every case under the metric as it was.
+        self._before: tuple[EmbeddedQuery, Rows] | None = None
+        self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with the library."""
+        # The index of clicks holds half as much again, in single precision.
+        return self.coordinates.nbytes * 3 // 2
+
+    # Cases by id
+
+    def place_of(self, case: str) -> int | None:
+        """Where a case stands; ``None`` for one that is gone or has no features."""
+        try:
+            return self.loaded.place_of(self.loaded.row_of(case))
+        except BadInput:
+            return None
+
+    def case_at(self, place: int) -> str:
+        return str(self.loaded.case_ids[int(self.loaded.rows[place])])
+
+    def patient_of(self, case: str) -> str | None:
+        place = self.place_of(case)
+        patient = None if place is None else self.loaded.patients[place]
+        return str(patient) if patient else None
+
+    # Vectors
+
+    def query_vector(self, query: Query) -> Matrix:
+        """(m,) click coordinates of a query.
+
+        Raises:
+            BadInput: no such case, no features for it, or an image that cannot be read.
+        """
+        if query.case is not None and query.region is None:
+            place = self.loaded.place_of(self.loaded.row_of(query.case))
+            if place is not None:
+                return self._row(place)
+        rows = self.loaded.metric.transform(query_features(self.loaded, query)[np.newaxis, :])
+        vector: Matrix = self.space.coordinates(rows)[0]
+        return vector
+
+    def _row(self, place: int) -> Matrix:
+        row: Matrix = self.coordinates[place]
+        return row
+
+    def vector_of(self, entries: Sequence[Entry]) -> Coordinates:
+        """Coordinates of cases by id and of queries by :attr:`Judgement.asked`; ``None`` for what is gone."""
+        queries = {entry.judgement.asked: entry.judgement for entry in entries}
+
+        def vector(key: str) -> Matrix | None:
+            place = self.place_of(key)
+            if place is not None:
+                return self._row(place)
+            if key not in self._outside and key in queries:
+                self._outside[key] = self._read(queries[key])
+            return self._outside.get(key)
+
+        return vector
+
+    def _read(self, judgement: Judgement) -> Matrix | None:
+        """The query of an earlier click that is no whole case; it may be gone by now."""
+        region = None if judgement.region is None else Region.from_json(dict(judgement.region))
+        try:
+            self.loaded.row_of(judgement.query)
+            query = Query(case=judgement.query, region=region)
+        except BadInput:
+            query = Query(image=Path(judgement.query), region=region)
+        try:
+            return self.query_vector(query)
+        except BadInput:
+            return None
+
+    # Learning
+
+    def form(self, entries: Sequence[Entry], strength: float) -> ClickForm:
+        """What these judgements teach; learnt once for as long as they stay the same."""
+        key = tuple(entry.id for entry in entries)
+        known = self._learnt
+        if known is None or known[0] != key:
+            m = self.coordinates.shape[1]
+            judgements = (entry.judgement for entry in entries)
+            full = learn(judgements, self.vector_of(entries), m, beginning=self.space.beginning)
+            known = self._learnt = (key, 1.0, full)
+        return known[2].blended(strength)
+
+    def n_triplets(self, entries: Sequence[Entry]) -> int:
+        judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
+        return 0 if judged is None else len(judged.triplets)
+
+    def judged_rows(self, entries: Sequence[Entry]) -> Rows:
+        """Ids of the cases that were judged or asked about."""
+        judgements = [entry.judgement for entry in entries]
+        cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
+        places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
+        rows: Rows = self.loaded.rows[places]
+        return rows
+
+    # Ranking
+
+    def index_for(self, vector: Matrix) -> ClickIndex:
+        """The index of the query, made when it changes."""
+        if self._index is None:
+            self._index = ClickIndex(self.coordinates, vector, self.space.beginning)
+        elif not np.array_equal(self._index.query, vector):
+            self._index.set_query(vector)
+        return self._index
+
+    def rank_query(self, vector: Matrix, asked: EmbeddedQuery) -> EmbeddedQuery:
+        """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
+        return dataclasses.replace(asked, embedded=vector, tie_break=None)
+
+    def nearest_under(self, form: ClickForm) -> Matrix:
+        """(s,) squared distances from some cases to their nearest under ``form``.
+
+        Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
+        the distance comes out too large, so fewer queries are said to have no good match, never more.
+        """
+        near = self.loaded.neighbourhoods
+        rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
+        measured = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
+        nearest: Matrix = measured.min(axis=1, initial=np.inf)
+        return nearest
+
+    def shifts(self, asked: EmbeddedQuery, places: Sequence[int]) -> tuple[int, ...]:
+        """By how many ranks each case moved forward from where the metric as it was had it.
+
+        ``asked`` as the loaded asks it. Ranks are counted among all cases but the query's own patient's.
+        """
+        if self._before is None or not _same_question(self._before[0], asked):
+            self._before = (asked, self._ranks(asked))
+        before = self._before[1][list(places)].tolist()
+        return tuple(was - now for now, was in enumerate(before))
+
+    def _ranks(self, asked: EmbeddedQuery) -> Rows:
+        """(n,) the rank of every case under the metric as it was, from 0; equal ones as its index has."""
+        loaded = self.loaded
+        rows = np.arange(len(loaded.rows))
+        keys = [rows, loaded.index.distances(asked.embedded, rows)]
+        if loaded.ties is not None and asked.tie_break is not None:
+            apart = loaded.ties - asked.tie_break
+            keys.insert(1, np.einsum("ij,ij->i", apart, apart))
+        order = np.lexsort(keys)
+        others = np.ones(len(rows), dtype=np.bool_)
+        if asked.row is not None:
+            others[asked.row] = False
+        if asked.patient:
+            others &= loaded.patients != asked.patient
+        ranks = np.empty(len(rows), dtype=np.int64)
+        ranks[order] = np.cumsum(others[order]) - others[order]
+        return ranks
+
+    def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
+        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
+        part = self._held_out(entries, most)
+        if part is None:
+            return None
+        per_query = part.accuracies(self.embedded(part.places, entries, strength))
+        return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
+
+    def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
+        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
+        part = self._held_out(entries, most)
+        if part is None:
+            return None
+        now = part.accuracies(self.embedded(part.places, entries, strength))
+        before = part.accuracies(self.embedded(part.places, (), strength))
+        if np.isnan(now).all():
+            return None
+        mean, low, high = (
+            float(values[0]) for values in over_queries(now[:, np.newaxis], seed=0, groups=part.patients)
+        )
+        words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
+        return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
+
+    def embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
+        """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
+        if not entries or not strength > 0.0:
+            plain: Matrix = self.loaded.embedding[places]
+            return plain
+        return self.form(entries, strength).embed(self.coordinates[places])
+
+    def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
+        """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
+        loaded = self.loaded
+        seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
+        fresh = np.isin(loaded.rows, loaded.identities.fresh(seen, elsewhere(loaded.record.card)))
+        fresh &= np.array([bool(finding) for finding in loaded.findings])
+        places = np.flatnonzero(fresh)
+        if len(places) > most:
+            places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
+        if len(places) < 2:
+            return None
+        findings = np.unique([str(loaded.findings[place]) for place in places], return_inverse=True)[1]
+        known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
+            loaded.patients[places]
+        )
+        known = known and not elsewhere(loaded.record.card)
+        own = loaded.identities.codes(loaded.rows[places])
+        return _HeldOut(places, findings.astype(np.intp), own, known)
+
+
+def _same_question(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
+    return one.row == other.row and np.array_equal(one.embedded, other.embedded)
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` that of the metric
+    as it was, on ``cases`` that nobody trained on or judged; ``measured_on`` says of what kind they are."""
+
+    accuracy: float
+    interval: tuple[float, float]
+    before: float
+    cases: int
+    measured_on: str
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    """Places (q,) of cases to measure on, with their findings, and their patients or images, as numbers.
+
+    ``patients_known``: of all of them, and of all that was seen.
+    """
+
+    places: Rows
+    findings: Rows
+    patients: Rows
+    patients_known: bool
+
+    def accuracies(self, embedded: Matrix) -> Matrix:
+        """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""
+        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded)
+        per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
+        return per_query
+
+
+def open_refinement(
+    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+) -> RefinementSession:
+    """The session of ``metric``, laid out anew when the library changed otherwise than by clicks.
+
+    ``without``: groups of features that count for nothing.
+
+    Raises:
+        BadArguments: no such metric, a group it does not have, or all groups left out.
+        BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
+    """
+    loaded = open_metric(library, metric, reporter, without=without)
+    session = loaded.kept.get(_SESSION)
+    if not isinstance(session, RefinementSession):
+        session = loaded.kept[_SESSION] = RefinementSession(loaded, reporter)
+    return session

@@ -1,0 +1,152 @@
+"""How far an answer can be trusted: the calibrated vote, and what it does not speak about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy
+
+if TYPE_CHECKING:
+    from semblance.core.evaluation.calibration import Calibration
+    from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+    from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
+#: Why there is no estimate, in the user's words.
+NOT_CALIBRATED = tr_lazy(
+    "The vote of this metric was not calibrated: too few cases with a finding were held out."
+)
+NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
+SCORE_AGAIN = tr_lazy(
+    "This metric was scored before votes were calibrated. Score it again to get an estimate."
+)
+REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")
+OWN_PATIENT = tr_lazy(
+    "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
+)
+PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
+WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What the nearest cases say together.
+
+    ``voters``: the finding of each of the nearest, nearest first, ``None`` where not given; ``counts`` the
+    most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
+    calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
+    calibration tells apart. ``trained``: the query, or a case of its patient, helped to train the metric,
+    which so may know it better than new ones. ``caution`` is empty unless the estimates err by more than
+    chance allows on the ``measured`` cases: then by how much.
+    """
+
+    voters: tuple[str | None, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    finding: str | None = None
+    probability: float | None = None
+    interval: tuple[float, float] | None = None
+    measured_on: str | None = None
+    findings: tuple[str, ...] = ()
+    trained: bool = False
+    why_not: str = ""
+    caution: str = ""
+    measured: int = 0
+
+    @property
+    def calibrated(self) -> bool:
+        return self.probability is not None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "calibrated": self.calibrated,
+            "measured_on": self.measured_on,
+            "finding": self.finding,
+            "probability": self.probability,
+            "interval": None if self.interval is None else list(self.interval),
+            "query_trained_on": self.trained,
+            "caution": self.caution or None,
+            "why_not": self.why_not or None,
+        }
+
+
+def vote_of(
+    loaded: LoadedMetric,
+    asked: EmbeddedQuery,
+    voters: Sequence[int],
+    *,
+    changed: str = "",
+    is_as_calibrated: bool = True,
+    otherwise: str = "",
+) -> Vote:
+    """The vote of the cases at the places ``voters``, nearest first.
+
+    ``changed``: why the ranking is not by the metric as it was scored, empty where it is. ``is_as_calibrated``:
+    the voters are those that the calibration, which hides the query's patient and folds copies, would have
+    asked. ``otherwise``: why what is asked is of another kind than what it was calibrated on, empty where it
+    is not.
+    """
+    findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
+    given = [finding for finding in findings if finding is not None]
+    counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
+    top = next(iter(counts), None)
+    vote = Vote(findings, counts, top, trained=trained_on(loaded, asked))
+    scores, calibration = loaded.record.scores, loaded.calibration
+    reason = ""
+    if changed:
+        reason = changed
+    elif calibration is None:
+        reason = NOT_CALIBRATED
+        if not scores:
+            reason = NOT_SCORED
+        elif "calibration" not in scores:
+            reason = SCORE_AGAIN
+    elif otherwise:
+        reason = otherwise
+    elif not is_as_calibrated:
+        reason = OWN_PATIENT
+    if reason or calibration is None:
+        return replace(vote, why_not=reason)
+    estimate = calibration.estimate(_mapped(loaded, given))
+    if estimate is None:
+        return replace(vote, why_not=NO_FINDINGS)
+    return replace(
+        vote,
+        finding=estimate.finding,
+        probability=estimate.probability,
+        interval=estimate.interval,
+        measured_on=calibration.measured_on,
+        findings=calibration.findings,
+        caution=_caution(calibration) if calibration.poor else "",
+        measured=calibration.n_cases,
+    )
+
+
+def _caution(calibration: Calibration) -> str:
+    error, chance = calibration.ece, calibration.perfect
+    if round(error, 2) == round(chance, 2):
+        return tr_lazy(
+            "calibrated poorly: error {error:.3f}, {chance:.3f} by chance", error=error, chance=chance
+        )
+    return tr_lazy("calibrated poorly: error {error:.2f}, {chance:.2f} by chance", error=error, chance=chance)
+
+
+def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
+    """Votes for the findings as the metric was scored on, in order of nearness where equal."""
+    text = loaded.record.card.get("findings_map") or ""
+    renamed = parse_findings_map(text) if text else {}
+    named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
+    return dict(Counter(named))
+
+
+def trained_on(loaded: LoadedMetric, asked: EmbeddedQuery) -> bool:
+    """Whether the metric was trained on the query or a case of its patient."""
+    if asked.row is not None and int(loaded.rows[asked.row]) in loaded.trained_rows:
+        return True
+    return bool(asked.patient) and asked.patient in loaded.trained_patients

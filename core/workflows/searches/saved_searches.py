@@ -1,0 +1,399 @@
+"""Keep searches and open them again: as they were seen, with what is gone or different notes in words."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library import open_library
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.opening import LAST, load_state
+from semblance.core.workflows.searches.loaded_metric import without_reload
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: Ranks of which "the ranking would differ" speaks, and those that are kept.
+TOLD, KEPT = 20, 200
+_THUMBNAIL = 96
+
+
+@dataclass(frozen=True)
+class SavedSearch:
+    """A line of the list: ``case_row`` of the query (-1: gone or from outside), ``thumbnail`` (PNG or JPEG)
+    of one from outside; ``query`` is its id or file name, ``judged`` the judgements in force."""
+
+    name: str
+    query: str
+    metric: str
+    case_row: int
+    thumbnail: bytes
+    judged: int
+    saved: str
+
+
+@dataclass(frozen=True)
+class ReopenedSearch:
+    """A kept search as far as it can be shown. ``asked`` has the ranking that was seen then, where one was
+    kept; ``notes``: what is gone, and by what the ranking would differ now, in words; ``is_current`` whether asking
+    now gives the same; ``is_complete`` whether its metric and query are there."""
+
+    name: str
+    search: Search
+    view: Mapping[str, Any]
+    asked: RankedSearch | None
+    notes: tuple[str, ...] = ()
+    is_current: bool = True
+    is_complete: bool = True
+
+
+def search_record(
+    search: Search, asked: RankedSearch | None, view: Mapping[str, Any], name: str = ""
+) -> dict[str, Any]:
+    """What is kept of a search: all that decides its ranking, what was seen, and how."""
+    out: dict[str, Any] = {**search.to_json(), "name": name, "view": dict(view)}
+    if asked is not None and asked.search.query == search.query and asked.search.metric == search.metric:
+        result = asked.result
+        out["seen"] = {
+            "ranked": [[case.case_id, case.distance, case.alike] for case in result.ranked[:KEPT]],
+            "compared": result.compared,
+            "same_patient": result.same_patient,
+            "near_duplicates": result.near_duplicates,
+            "no_good_match": result.no_good_match,
+        }
+    return out
+
+
+def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
+    """Keep what the window shows, for the next start; and in the search it has open, if that has a name.
+
+    A library opened for looking only keeps nothing.
+    """
+    from semblance.core.library.searches import renew_search
+
+    with open_library(library) as opened:
+        if not opened.writable:
+            return
+        with without_reload(library):
+            before = opened.load_search(LAST)
+            if before is None or dict(before) != dict(state):
+                opened.save_search(LAST, state)
+            if state.get("name"):
+                kept = opened.load_search(str(state["name"])) or {}
+                renewed = {**state, "thumbnail": kept.get("thumbnail", "")}
+                if dict(kept) != renewed:
+                    renew_search(opened.catalogue, str(state["name"]), renewed)
+
+
+def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> str:
+    """Keep ``state`` (of :func:`record`) as the new search ``name``.
+
+    Raises:
+        BadArguments: a name it cannot have.
+    """
+    from semblance.core.library.searches import add_search
+
+    name = name.strip()
+    with open_library(library) as opened, without_reload(library):
+        add_search(opened.catalogue, name, {**state, "name": name, "thumbnail": _thumbnail(state)})
+    return name
+
+
+def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> Search:
+    """Keep ``state`` as the new search ``name`` with a copy of its judgements; the search as it goes on.
+
+    Raises:
+        BadArguments: a name it cannot have.
+    """
+    from semblance.core.library.searches import copy_judgements
+
+    ledger = new_ledger()
+    save(library, name, {**state, "ledger": ledger})
+    with open_library(library) as opened, without_reload(library):
+        copy_judgements(opened.catalogue, str(state.get("ledger", "")), ledger)
+    return Search.from_json({**state, "ledger": ledger})
+
+
+def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
+    """Give the ledger ``new`` a copy of what ``old`` holds: who goes on with another query leaves a named
+    search as it was."""
+    from semblance.core.library.searches import copy_judgements
+
+    with open_library(library) as opened:
+        if opened.writable:
+            with without_reload(library):
+                copy_judgements(opened.catalogue, old, new)
+
+
+def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
+    """Those with a name, the newest first; one that cannot be read is listed by its name alone."""
+    from semblance.core.library.searches import kept_searches
+
+    with open_library(library) as opened:
+        rows = {case.case_id: int(case.id) for case in opened.catalogue.all_cases()}
+        out = []
+        for kept in kept_searches(opened.catalogue):
+            try:
+                search = Search.from_json(kept.state)
+                image = base64.b64decode(str(kept.state.get("thumbnail", "")))
+            except (KeyError, TypeError, ValueError, AttributeError):
+                out.append(SavedSearch(kept.name, tr_lazy("cannot be read"), "", -1, b"", 0, kept.saved))
+                continue
+            judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
+            row = rows.get(search.query.case or "", -1)
+            out.append(
+                SavedSearch(kept.name, _named(search.query), search.metric, row, image, judged, kept.saved)
+            )
+    return out
+
+
+def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> str:
+    """Raises BadArguments: no such search, or a name it cannot have."""
+    from semblance.core.library.searches import rename_search
+
+    new = new.strip()
+    with open_library(library) as opened, without_reload(library):
+        rename_search(opened.catalogue, old, new)
+    return new
+
+
+def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
+    """Delete a search; returned is what :func:`restore` takes.
+
+    Raises:
+        BadArguments: no such search.
+    """
+    from semblance.core.library.searches import delete_search
+
+    with open_library(library) as opened, without_reload(library):
+        return delete_search(opened.catalogue, name)
+
+
+def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
+    """Name, time (ISO 8601, UTC) and what :func:`restore` takes, of those that can come back; the last
+    deleted first."""
+    from semblance.core.library.searches import deleted_searches
+
+    with open_library(library) as opened:
+        return deleted_searches(opened.catalogue)
+
+
+def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
+    """Bring a deleted search back; returned is its name.
+
+    Raises:
+        BadArguments: it is gone for good.
+    """
+    from semblance.core.library.searches import restore_search
+
+    with open_library(library) as opened, without_reload(library):
+        return restore_search(opened.catalogue, token)
+
+
+def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> ReopenedSearch:
+    """The search ``name`` as far as its image, cases and metric are there.
+
+    Raises:
+        BadArguments: no such search.
+        BadInput: it cannot be read.
+    """
+    notes: list[str] = []
+    with open_library(library) as opened:
+        state = opened.load_search(name)
+        if state is None:
+            raise BadArguments(
+                tr_lazy("There is no search '{name}' any more.", name=name),
+                "Another window may have deleted it.",
+            )
+        try:
+            search, view = Search.from_json(state), dict(state.get("view") or {})
+            seen = [(str(case), float(away), int(alike)) for case, away, alike in _seen(state)]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise BadInput(
+                tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
+            ) from None
+        lines, lost = _lines(opened, seen)
+        kept_metric = search.metric
+        search = _present(opened, search, notes)
+        _note_lost_judgements(opened, search, notes)
+    asked: RankedSearch | None = None
+    if search.metric and search.query != Query() and _has_image(search.query):
+        try:
+            asked = rank_cases(library, search, k=KEPT, reporter=reporter)
+        except SemblanceError as problem:
+            notes.append(problem.message)
+    is_complete = search.metric == kept_metric and search.query != Query()
+    if not is_complete or not lines:
+        return ReopenedSearch(name, search, view, asked, tuple(notes), is_complete=is_complete)
+    if lost:
+        notes.append(tr_lazy_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
+    if asked is None:
+        return ReopenedSearch(
+            name, search, view, _as_seen(search, lines, state, notes), tuple(notes), is_current=False
+        )
+    differs = _difference(lines, asked.result.ranked)
+    if differs or lost:
+        notes.append(differs or tr_lazy("Asked now, the cases that are left would stand the same."))
+        then = replace(asked, result=_then(asked.result, lines, state), shifts=())
+        return ReopenedSearch(name, search, view, then, tuple(notes), is_current=False)
+    return ReopenedSearch(name, search, view, asked, tuple(notes))
+
+
+def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
+    """What the window showed last, as far as it is there; nothing where that cannot be read.
+
+    It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its image.
+    """
+    state = load_state(library)
+    if state is None:
+        return None
+    notes: list[str] = []
+    try:
+        search, view = Search.from_json(state), dict(state.get("view") or {})
+        name, seen = str(state.get("name") or ""), [(str(c), float(d), int(n)) for c, d, n in _seen(state)]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        # What an older version kept in another form: the library opens as if it were new.
+        return None
+    with open_library(library) as opened:
+        there = _present(opened, search, notes)
+        lines = () if _has_image(there.query) else _lines(opened, seen)[0]
+    is_complete = there.metric == search.metric and there.query == search.query
+    asked = _as_seen(there, lines, state, notes) if is_complete and lines else None
+    return ReopenedSearch(
+        name, there, view, asked, tuple(notes), is_current=asked is None, is_complete=is_complete
+    )
+
+
+def _has_image(query: Query) -> bool:
+    """Whether a query from outside is there still; one of the library is always."""
+    return query.image is None or query.image.exists()
+
+
+def _as_seen(
+    search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
+) -> RankedSearch:
+    """The ranking of then, of a search that cannot be asked now."""
+    notes.append(tr_lazy("The ranking is the one that was seen then."))
+    nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
+    return RankedSearch(search, _then(nothing, lines, state))
+
+
+def _seen(state: Mapping[str, Any]) -> Sequence[Any]:
+    ranked: Sequence[Any] = (state.get("seen") or {}).get("ranked") or ()
+    return ranked
+
+
+def _present(library: Library, search: Search, notes: list[str]) -> Search:
+    """``search`` by a metric there is, with a query there is; what is not goes into ``notes``."""
+    metrics = [metric.name for metric in library.metrics()]
+    if search.metric not in metrics:
+        other = metrics[-1] if metrics else ""
+        instead = tr_lazy("'{other}' ranks instead.", other=other) if other else tr_lazy("Train one to rank.")
+        notes.append(
+            tr_lazy("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead)
+        )
+        search = replace(search, metric=other, without=())
+    query = search.query
+    if query.case is not None:
+        try:
+            library.catalogue.row_of(query.case)
+        except BadInput:
+            notes.append(tr_lazy("The case {case}, its query, is gone.", case=query.case))
+            search = replace(search, query=Query())
+    elif not _has_image(query):
+        notes.append(tr_lazy("The image {image} is not there any more.", image=query.image))
+    return search
+
+
+def _note_lost_judgements(library: Library, search: Search, notes: list[str]) -> None:
+    there = {case.case_id for case in library.catalogue.all_cases()}
+    lost = sum(
+        one.case not in there or (one.other is not None and one.other not in there)
+        for _, one, undone in library.judgements(search.ledger).read()
+        if undone is None
+    )
+    if lost:
+        notes.append(
+            tr_lazy_n(
+                "{n} judgement speaks of cases that are gone.",
+                "{n} judgements speak of cases that are gone.",
+                lost,
+            )
+        )
+
+
+def _lines(library: Library, seen: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
+    """What was seen, of the cases there still are, and how many are gone; ranks stay those of then."""
+    rows = {case.case_id: int(case.id) for case in library.catalogue.all_cases()}
+    there = [
+        (rank, rows[case], away, alike) for rank, (case, away, alike) in enumerate(seen, 1) if case in rows
+    ]
+    details = library.catalogue.details([row for _, row, _, _ in there])
+    lines = []
+    for rank, row, away, alike in there:
+        case = details[row]
+        path = "" if case.address is None else str(case.address)
+        lines.append(RankedCase(rank, row, case.case_id, away, case.finding, case.patient, path, alike))
+    return tuple(lines), len(seen) - len(there)
+
+
+def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, Any]) -> SearchResult:
+    """``now`` with the ranking of then; what was worked out from the ranking is left out but the counts."""
+    seen = state["seen"]
+    findings = Counter(line.finding for line in lines[:VOTERS] if line.finding)
+    return replace(
+        now,
+        ranked=lines,
+        compared=int(seen.get("compared", now.compared)),
+        same_patient=int(seen.get("same_patient", now.same_patient)),
+        near_duplicates=int(seen.get("near_duplicates", now.near_duplicates)),
+        counts=dict(sorted(findings.items(), key=lambda item: (-item[1], item[0]))),
+        no_good_match=bool(seen.get("no_good_match", now.no_good_match)),
+        vote=type(now.vote)(),
+        others=(),
+    )
+
+
+def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
+    """By what the first ranks would differ, asked now; empty where they would not."""
+    before, after = [case.case_id for case in then[:TOLD]], [case.case_id for case in now[:TOLD]]
+    if before == after:
+        return ""
+    others = len(set(before) - set(after))
+    of = min(TOLD, max(len(before), len(after)))
+    if not others and len(before) == len(after):
+        return tr_lazy("Asked now, the same {of} cases would come first in another order.", of=of)
+    return tr_lazy(
+        "Asked now, {others} of the first {of} would be others.",
+        others=max(others, abs(len(after) - len(before))),
+        of=of,
+    )
+
+
+def _named(query: Query) -> str:
+    return query.case or (query.image.name if query.image else "")
+
+
+def _thumbnail(state: Mapping[str, Any]) -> str:
+    """A small image of a query from outside; one of the library is looked up when it is listed."""
+    from semblance.core.imaging import open_image
+    from semblance.core.imaging.thumbnail import thumbnail
+
+    image = (state.get("query") or {}).get("image")
+    if not image:
+        return ""
+    try:
+        return base64.b64encode(thumbnail(open_image(Path(image)), _THUMBNAIL)).decode()
+    except SemblanceError:
+        return ""

@@ -1,0 +1,52 @@
+"""Which help pages have a translation, which one was left behind by its English page, and which are missing.
+
+``python -m tests.help_translations`` lists them; ``--done PAGE ...`` notes that the translations of these pages tell
+what the English ones tell now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from semblance import resources
+from semblance.app.models import help_files
+from semblance.core.language import ENGLISH, LANGUAGES
+
+
+def states(language: str) -> dict[str, list[str]]:
+    """ "translated", "older than the English page" and "missing" -> the pages."""
+    found: dict[str, list[str]] = {"translated": [], "older than the English page": [], "missing": []}
+    for page in help_files.pages():
+        if not help_files.translated(page, language):
+            found["missing"].append(page)
+        elif help_files.is_older(page, language):
+            found["older than the English page"].append(page)
+        else:
+            found["translated"].append(page)
+    return found
+
+
+def note(language: str, pages: list[str]) -> None:
+    """Keep that these translations are of the English pages as they are."""
+    made = help_files.made_from(language) | {page: help_files.digest(page) for page in pages}
+    file = resources.path("help") / language / help_files.MADE_FROM
+    file.write_text(json.dumps(dict(sorted(made.items())), indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--language", default=next(code for code in LANGUAGES if code != ENGLISH))
+    parser.add_argument("--done", nargs="+", default=[], metavar="PAGE")
+    given = parser.parse_args()
+    if given.done:
+        note(given.language, given.done)
+    for state, pages in states(given.language).items():
+        words = sum(len(help_files.english(page).split()) for page in pages)
+        print(f"{state}: {len(pages)} pages, {words:,} words")
+        for page in pages:
+            print(f"  {page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""An encoder's file before it is loaded: which files it may read, its hash, and what is none."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features import make_extractor
+from semblance.core.features.onnx_file import external_files, identity
+from tests.helpers.protobuf import external_tensor, field, model
+
+
+def written(folder, data, name="encoder.onnx"):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+def in_graph(location):
+    return model(field(5, external_tensor(location)))
+
+
+def in_attribute(location):
+    return model(field(1, field(4, "Constant") + field(5, field(5, external_tensor(location)))))
+
+
+def in_branch(location):
+    return model(field(1, field(5, field(6, field(5, external_tensor(location))))))
+
+
+def in_sparse(location):
+    return model(field(15, field(1, external_tensor(location))))
+
+
+def in_function(location):
+    node = field(5, field(10, external_tensor(location)))
+    return model(b"") + field(25, field(1, "f") + field(7, node))
+
+
+def in_training(location):
+    return model(b"") + field(20, field(2, field(5, external_tensor(location))))
+
+
+WAYS = [in_graph, in_attribute, in_branch, in_sparse, in_function, in_training]
+
+
+def test_a_model_in_one_file_reads_no_other(tmp_path):
+    assert external_files(written(tmp_path, model(field(5, field(1, 3) + field(9, b"weights"))))) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_beside_the_model_are_found_wherever_they_are_named(tmp_path, way):
+    (tmp_path / "w.bin").write_bytes(b"weights")
+    assert external_files(written(tmp_path, way("w.bin"))) == [tmp_path / "w.bin"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_that_are_missing_are_named(tmp_path, way):
+    with pytest.raises(BadInput, match=r"lacks its weights 'w\.bin'"):
+        external_files(written(tmp_path, way("w.bin")))
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["../secret", "sub/../../secret", "/etc/hostname", "C:\\secret", "..\\secret", "\\\\host\\x", "a\0b"],
+)
+def test_weights_outside_the_folder_are_refused(tmp_path, location):
+    (tmp_path / "secret").write_bytes(b"s")
+    with pytest.raises(BadInput, match="outside its folder"):
+        external_files(written(tmp_path / "models", in_graph(location)))
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(b"s")
+    encoder = written(tmp_path / "models", in_graph("w.bin"))
+    (tmp_path / "models" / "w.bin").symlink_to(tmp_path / "secret")
+    with pytest.raises(BadInput, match="outside its folder"):
+        external_files(encoder)
+
+
+def test_a_part_compiled_for_a_machine_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="compiled for one machine"):
+        external_files(written(tmp_path, model(field(1, field(4, "EPContext")))))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"PK\x03\x04 a zip",
+        b'{"a": "table"}',
+        field(1, 10),
+        model(b"")[:-1],
+        field(7, b"\xff" * 12),
+        field(7, field(1, field(5, b"\x0a\xff"))),
+        b"\x3a" + b"\xff" * 9 + b"\x01",
+        b"\x3b\x3c",
+    ],
+)
+def test_what_is_no_model_is_refused_by_name(tmp_path, data):
+    with pytest.raises(BadInput, match=r"encoder\.onnx"):
+        external_files(written(tmp_path, data))
+
+
+def test_damaged_models_never_do_anything_else(tmp_path):
+    (tmp_path / "w.bin").write_bytes(b"weights")
+    whole = b"".join(way("w.bin") for way in WAYS)
+    rng = random.Random(0)
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        encoder = written(tmp_path, bytes(data[: rng.randint(1, len(data))]))
+        try:
+            found = external_files(encoder)
+        except BadInput:
+            continue
+        assert set(found) <= {tmp_path / "w.bin"}
+
+
+def test_deep_nesting_does_not_exhaust_the_stack(tmp_path):
+    graph = b""
+    for _ in range(3000):
+        graph = field(1, field(5, field(6, graph)))
+    assert external_files(written(tmp_path, model(graph))) == []
+
+
+def test_its_identity_follows_every_file_and_the_settings(tmp_path):
+    (tmp_path / "w.bin").write_bytes(b"weights")
+    encoder = written(tmp_path, in_graph("w.bin"))
+    first = identity(encoder, "a")
+    assert identity(encoder, "a") == first
+    assert identity(encoder, "b") != first
+    (tmp_path / "w.bin").write_bytes(b"others.")
+    os.utime(tmp_path / "w.bin", ns=(1, 1))
+    second = identity(encoder, "a")
+    assert second != first
+    written(tmp_path, in_branch("w.bin"))
+    assert identity(encoder, "a") not in (first, second)
+
+
+def test_an_encoder_that_is_gone_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"no encoder at '.*gone\.onnx'"):
+        identity(tmp_path / "gone.onnx", "")
+    with pytest.raises(BadInput):
+        identity(tmp_path, "")
+
+
+@pytest.mark.parametrize("given", [{}, {"model": "a.onnx"}, {"settings": "a.json"}])
+def test_both_files_must_be_named(given):
+    with pytest.raises(BadArguments, match="needs an encoder and its settings"):
+        make_extractor("onnx", **given)

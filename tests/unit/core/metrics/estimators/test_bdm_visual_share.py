@@ -1,0 +1,107 @@
+"""BDM+V between looks and findings: which pairs it learns from, and where its ends lead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+from semblance.core.metrics.registry import make_learner
+from semblance.core.metrics.training_data.looks_and_findings import pairs_between
+
+EACH = 6
+
+
+def made_up(n: int = 90, seed: int = 0, noise: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    """Three quiet columns tell two findings; two loud ones are what cases look like."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    X = np.hstack([y[:, None] + rng.normal(0, noise, (n, 3)), rng.normal(0, 2.0, (n, 2))])
+    return X, y
+
+
+def nearest(X: np.ndarray, k: int) -> set[tuple[int, int]]:
+    """Pairs of which one is among the ``k`` nearest of the other, by loops."""
+    out = set()
+    for i in range(len(X)):
+        squared = ((X - X[i]) ** 2).sum(axis=1)
+        squared[i] = np.inf
+        out |= {(min(i, j), max(i, j)) for j in np.argsort(squared, kind="stable")[:k].tolist()}
+    return out
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
+def test_pairs_follow_looks_and_then_findings(share: float) -> None:
+    X, y = made_up()
+    told = pairs_between(X, y, share, 0, each=EACH)
+    assert (told[:, 0] < told[:, 1]).all()
+    assert len(np.unique(told[:, :2], axis=0)) == len(told)
+    near = nearest(X, round(share * EACH)) if share else set()
+    for i, j, sign in told.tolist():
+        if (i, j) in near:
+            assert sign == 1
+        elif sign == 1:
+            assert y[i] == y[j]
+        elif share < 1.0 and y[i] == y[j]:
+            assert share > 0.0  # drawn from all, as not looking alike
+    assert near <= {(i, j) for i, j, _ in told.tolist()}
+    if share == 1.0:
+        assert {(i, j) for i, j, sign in told.tolist() if sign == 1} == near
+
+
+def test_every_case_takes_part() -> None:
+    X, y = made_up()
+    told = pairs_between(X, y, 0.5, 0, each=EACH)
+    for sign in (1, -1):
+        assert set(range(len(X))) == set(told[told[:, 2] == sign, :2].ravel().tolist())
+
+
+def test_cases_without_finding_are_paired_by_looks_only() -> None:
+    X, y = made_up()
+    y[:10] = -1
+    near = nearest(X, 3)
+    for i, j, sign in pairs_between(X, y, 0.5, 0, each=EACH).tolist():
+        if sign == 1 and (i < 10 or j < 10):
+            assert (i, j) in near
+
+
+def test_the_same_seed_gives_the_same_pairs() -> None:
+    X, y = made_up()
+    one, two, other = (pairs_between(X, y, 0.5, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_without_looks_it_is_bdm() -> None:
+    X, y = made_up()
+    plain = make_learner("bdm", rounds=12).fit(X, y)
+    between = BDMBetween(visual_share=0.0, rounds=12).fit(X, y)
+    assert between.objectives_ == plain.objectives_
+    assert between.metric().card.learner == "bdm_v"
+
+
+def test_the_ends_lead_to_looks_and_to_findings() -> None:
+    # Findings that overlap: where bits tell them apart at once, all others tie and looks decide again.
+    (X, y), (Q, z) = made_up(200, noise=0.9), made_up(200, seed=1, noise=0.9)
+    accuracy, looks = [], []
+    apart = ((Q[:, None] - Q) ** 2).sum(axis=2)
+    for share in (1.0, 0.5, 0.0):
+        metric = BDMBetween(visual_share=share, rounds=120, random_state=0).fit(X, y).metric()
+        D = metric.distances(Q, Q) + 1e-9 * apart
+        np.fill_diagonal(D, np.inf)
+        near = np.argsort(D, axis=1)[:, :10]
+        accuracy.append((z[near] == z[:, None]).mean())
+        looks.append(np.take_along_axis(apart, near, axis=1).mean())
+    assert accuracy[0] < min(accuracy[1:])
+    assert looks[0] < looks[1] < looks[2]
+
+
+def test_it_needs_findings() -> None:
+    with pytest.raises(BadInput, match="learns from findings"):
+        BDMBetween().fit(made_up()[0])
+
+
+def test_the_objective_never_rises() -> None:
+    X, y = made_up()
+    assert (np.diff(BDMBetween(rounds=40, random_state=0).fit(X, y).objectives_) < 0).all()

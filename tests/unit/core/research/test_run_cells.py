@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from semblance.core.engine import WorkerEnded
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.metrics.training import versions
+from semblance.core.research.results import document, live_table
+from semblance.core.research.run_cells import finished, run
+from semblance.core.research.spec import ExperimentSpec
+from semblance.core.research.store import Store
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
+from tests.helpers.inline_runner import InlineRunner
+from tests.helpers.listening import Listening
+from tests.helpers.tables import table_library, write_table
+
+
+def spec(*cases, learners=("euclidean", "lda"), protocols=({"protocol": "bdm", "repeats": 2},), **more):
+    return ExperimentSpec.from_json(
+        {"cases": list(cases), "learners": list(learners), "protocols": list(protocols), **more}
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    return str(write_table(tmp_path / "t.csv", n=60))
+
+
+def measure(folder, chosen, runner=None, **more):
+    return run(Store.create(folder, chosen), runner or InlineRunner(), **more)
+
+
+def without_seconds(made: dict) -> dict:
+    rows = [{key: value for key, value in row.items() if key != "seconds"} for row in made["results"]]
+    return {**made, "results": rows}
+
+
+@pytest.mark.parametrize("protocol", ["bdm", "metricboost", "ccml", "online"])
+def test_its_numbers_are_those_of_evaluate(tmp_path, table, protocol):
+    settings = ("metricboost.rounds=3",)
+    chosen = spec(
+        {"table": table},
+        learners=("euclidean", {"learner": "metricboost", "params": {"rounds": 3}}),
+        protocols=({"protocol": protocol, "repeats": 2},),
+        seed=3,
+    )
+    rows = document(measure(tmp_path / "e", chosen))["results"]
+    alone = evaluate(
+        EvaluateRequest(
+            ("euclidean", "metricboost"), protocol, table=table, settings=settings, repeats=2, seed=3
+        )
+    )["results"]
+    assert len(rows) == len(alone) == 2
+    for row, result in zip(rows, alone, strict=True):
+        got = {name: score["values"] for name, score in row["scores"].items()}
+        assert got == {name: score["values"] for name, score in result["scores"].items()}
+        assert row["curves"] == result["curves"]
+        assert row["params"] == result["params"]
+        assert row["steps_used"] == result["steps"]
+
+
+def test_a_library_and_a_table_of_the_same_cases_give_the_same(tmp_path, table):
+    library = table_library(tmp_path / "l", n=60)
+    chosen = spec({"library": str(library)}, {"table": table})
+    rows = document(measure(tmp_path / "e", chosen))["results"]
+    assert [row["cases"] for row in rows] == ["lib", "lib", "t", "t"]
+    assert rows[0]["scores"] == rows[2]["scores"]
+    assert rows[0]["patients"] == "known"
+    assert rows[0]["split"]["by_patient"] is True
+
+
+def test_finished_cells_are_not_measured_again_and_more_repeats_only_add(tmp_path, table):
+    chosen = spec({"table": table})
+    with pytest.raises(Cancelled):
+        measure(tmp_path / "e", chosen, reporter=Listening(cancel_after=4))
+    kept = finished(Store.open(tmp_path / "e")).done
+    assert 0 < kept < 4
+    runner = InlineRunner()
+    state = measure(tmp_path / "e", chosen, runner)
+    assert (len(runner.cells), state.ran, state.found) == (4 - kept, 4 - kept, kept)
+    more = spec({"table": table}, protocols=({"protocol": "bdm", "repeats": 3},))
+    runner = InlineRunner()
+    state = measure(tmp_path / "e", more, runner)
+    assert [cell.repeat for cell in runner.cells] == [2, 2]
+    fresh = measure(tmp_path / "f", more)
+    assert without_seconds(document(state)) == without_seconds(document(fresh))
+
+
+def test_other_cases_other_cells(tmp_path, table):
+    measure(tmp_path / "e", spec({"table": table}))
+    write_table(tmp_path / "t.csv", n=60, seed=9)
+    runner = InlineRunner()
+    assert measure(tmp_path / "e", spec({"table": table}), runner).found == 0
+    assert len(runner.cells) == 4
+    with pytest.raises(BadInput, match="does not hold the cases"):
+        measure(tmp_path / "g", spec({"table": table}), expected=["0" * 64])
+
+
+def test_versions_are_those_the_cells_were_measured_with(tmp_path, table):
+    measure(tmp_path / "e", spec({"table": table}))
+    store = Store.open(tmp_path / "e")
+    before = document(finished(store))
+    assert before["notes"] == []
+    assert before["versions"] == versions()
+    cell = finished(store).cells[0].id
+    store.keep(cell, {**store.read(cell), "versions": {**versions(), "numpy": "0.9"}})
+    after = document(finished(store))
+    assert after["versions"]["numpy"] == f"0.9, {versions()['numpy']}"
+    assert after["versions"]["scipy"] == versions()["scipy"]
+    assert f"several versions (numpy 0.9, {versions()['numpy']})" in after["notes"][0]
+
+
+def test_a_damaged_cell_is_told_and_measured_again(tmp_path, table):
+    before = measure(tmp_path / "e", spec({"table": table}))
+    files = sorted((tmp_path / "e" / "cells").iterdir())
+    content = files[0].read_bytes()
+    files[0].write_bytes(content[:-9] + b"1" + content[-8:])
+    files[1].write_bytes(b"")
+    runner = InlineRunner()
+    after = measure(tmp_path / "e", spec({"table": table}), runner)
+    assert {cell.id for cell in runner.cells} == {files[0].stem, files[1].stem}
+    assert after.notes == ["2 finished cells were damaged and are measured again."]
+    assert without_seconds(document(after)) == without_seconds({**document(before), "notes": after.notes})
+
+
+def test_a_learner_that_fails_is_told_and_the_others_go_on(tmp_path, table):
+    chosen = spec({"table": table}, {"table": "builtin:iris"}, learners=("euclidean", "conv_ccml"))
+    state = measure(tmp_path / "e", chosen)
+    made = document(state)
+    assert made["complete"]
+    assert made["cells"] == {"total": 8, "done": 8, "failed": 4}
+    assert [bool(row["failed"]) for row in made["results"]] == [False, True, False, True]
+    assert made["results"][1]["scores"] == {}
+    runner = InlineRunner()
+    measure(tmp_path / "e", chosen, runner)
+    assert runner.cells == []
+    measure(tmp_path / "e", chosen, runner, again=True)
+    assert len(runner.cells) == 4
+
+
+def test_a_worker_that_is_killed_does_not_end_the_experiment(tmp_path, table):
+    chosen = spec({"table": table})
+    runner = InlineRunner(WorkerEnded(), WorkerEnded())
+    state = measure(tmp_path / "e", chosen, runner)
+    assert state.done == 4
+    assert document(state)["cells"]["failed"] == 0
+    state = measure(tmp_path / "f", chosen, InlineRunner(*[WorkerEnded()] * 12))
+    assert document(state)["cells"]["failed"] == 4
+
+
+def test_cases_that_cannot_be_used_are_told_and_the_others_measured(tmp_path, table):
+    (tmp_path / "bad.csv").write_text("a,label\n1,x\n2,x\n")
+    made = document(measure(tmp_path / "e", spec({"table": table}, {"table": str(tmp_path / "bad.csv")})))
+    assert "only the finding" in made["cases"][1]["problem"]
+    assert {row["cases"] for row in made["results"]} == {"t"}
+    with pytest.raises(BadInput, match="None of the cases"):
+        measure(tmp_path / "f", spec({"table": str(tmp_path / "bad.csv")}))
+
+
+def test_partial_results_grow(tmp_path, table):
+    heard = []
+    measure(tmp_path / "e", spec({"table": table}), tell=lambda state: heard.append(live_table(state)))
+    assert heard[0]["cells"]["done"] == 0
+    assert heard[-1]["complete"]
+    json.dumps(heard[-1], allow_nan=False)
+    assert heard[-1]["results"][0]["scores"]["auc"]["mean"] > 0.5
+
+
+def test_nothing_of_the_cases_stays_behind_but_what_was_measured(tmp_path, table):
+    measure(tmp_path / "e", spec({"table": table}))
+    (tmp_path / "e" / ".work-999999999").mkdir()
+    measure(tmp_path / "e", spec({"table": table}))
+    assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
+        "cases.json", "cells", "experiment.json",
+    ]  # fmt: skip
+    patients = b"P3"
+    assert not any(patients in file.read_bytes() for file in (tmp_path / "e").rglob("*.json"))
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path, table):
+    with pytest.raises(SemblanceError, match="holds other files"):
+        Store.create(tmp_path, spec({"table": table}))
+    with pytest.raises(BadInput, match="holds no experiment"):
+        Store.open(tmp_path)
+
+
+def test_tables_are_ranked_and_compared(tmp_path, table):
+    other = str(write_table(tmp_path / "u.csv", n=60, seed=5))
+    made = document(measure(tmp_path / "e", spec({"table": table}, {"table": other})))
+    test = next(one for one in made["over_tables"] if one["score"] == "auc")
+    assert test["tables"] == 2
+    assert set(test["ranks"]) == {"euclidean", "lda"}
+    assert test["nemenyi"]["critical_difference"] == pytest.approx(1.960 * (2 * 3 / 12) ** 0.5, abs=1e-3)
+    assert {one["cases"] for one in made["comparisons"]} == {"t", "u"}
+    assert all(0 <= one["p_wilcoxon"] <= 1 for one in made["comparisons"])
+
+
+def test_worst_queries_name_cases_and_findings(tmp_path, table):
+    made = document(measure(tmp_path / "e", spec({"table": table})))
+    worst = made["worst_queries"][0]
+    means = [query["mean"] for query in worst["queries"]]
+    assert means == sorted(means)
+    assert worst["score"] == "retrieval_accuracy@10"
+    assert worst["queries"][0]["case_id"].startswith("c")
+    findings = made["worst_findings"][0]["findings"]
+    assert [one["finding"] for one in findings] in (["kind 0", "kind 1"], ["kind 1", "kind 0"])
+
+
+def test_several_steps_are_rows_of_their_own_and_ranked_apart(tmp_path, table):
+    other = str(write_table(tmp_path / "u.csv", n=60, seed=5))
+    chosen = spec({"table": table}, {"table": other}, steps=["", "standardise", "none"], learners=("lda",))
+    made = document(measure(tmp_path / "e", chosen))
+    assert [row["steps"] for row in made["results"][:3]] == ["usual steps", "standardise", "none"]
+    assert [row["steps_used"] for row in made["results"][:3]] == ["standardise", "standardise", ""]
+    names = {"lda, usual steps", "lda, standardise", "lda, none"}
+    assert set(made["over_tables"][0]["ranks"]) == names
+    assert {one["a"] for one in made["comparisons"]} < names

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from semblance.core.evaluation.protocols.registry import protocols
+from semblance.core.research.titles import cases_title, learner_title, protocol_title, score_title
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("retrieval_accuracy@10", "Retrieval accuracy @10"),
+        ("map@r", "MAP@R"),
+        ("auc", "AUC"),
+        ("something_new@3", "something_new@3"),
+    ],
+)
+def test_scores_are_called_in_words(name, title):
+    assert score_title(name) == title
+
+
+def test_every_score_learners_are_compared_by_has_a_name_in_words():
+    for protocol in protocols():
+        for name in protocol.compared:
+            assert score_title(name) != name, f"{protocol.name}: {name}"
+
+
+def test_learners_protocols_and_cases_keep_what_tells_them_apart():
+    assert learner_title("bdm_v (rounds=50|100), standardise") == "BDM+V (rounds=50|100), standardise"
+    assert learner_title("votes of all") == "votes of all"
+    assert protocol_title("full (split=folds)") == "All scores (split=folds)"
+    assert cases_title("builtin:breast_cancer") == "breast cancer"
+    assert cases_title("my_table") == "my_table"

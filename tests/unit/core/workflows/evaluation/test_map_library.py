@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation import map_library as mapping
+from semblance.core.workflows.evaluation.map_library import map_library
+from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from tests.helpers.listening import Listening
+from tests.helpers.tables import PLAIN, table_library
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """60 rows: one metric with coordinates, one without."""
+    return table_library(tmp_path_factory.mktemp("map"), metrics=(PLAIN, TrainRequest("l1", "city block")))
+
+
+@pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
+def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
+    monkeypatch.setattr(mapping, "TELL_S", 0.0)
+    heard = Listening()
+    found = map_library(library, metric, reporter=heard)
+    assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]
+    assert heard.partials[0].share > 0
+    assert heard.partials[1].growing
+    assert [one.done for one in heard.partials] == list(range(751))
+    assert (found.kind, found.done, found.total, found.growing) == ("neighbours", 750, 750, False)
+    assert found.rows.tolist() == open_metric(library, metric).rows.tolist()
+    assert found.places.shape == (60, 2)
+    assert np.isfinite(found.places).all()
+    assert found.kept > 0.4
+
+
+def test_the_same_library_gives_the_same_map(library):
+    one, two = (map_library(library, "plain") for _ in range(2))
+    assert np.array_equal(one.places, two.places)
+
+
+def test_asked_to_stop_it_keeps_what_there_is(library):
+    found = map_library(library, "plain", reporter=Listening(stop_after=2))
+    assert found.kind == "neighbours"
+    assert 0 < found.done < 750
+    assert not found.growing
+    assert found.kept is not None
+
+
+def test_it_can_be_cancelled(library):
+    with pytest.raises(Cancelled):
+        map_library(library, "plain", reporter=Listening(cancel_after=2))
+
+
+def test_no_metric_and_too_few_cases_are_told(library, tmp_path):
+    with pytest.raises(BadArguments):
+        map_library(library, "none")
+    loaded = open_metric(library, "plain")
+    loaded.rows = loaded.rows[:2]
+    with pytest.raises(BadInput, match="at least 3"):
+        map_library(library, "plain")

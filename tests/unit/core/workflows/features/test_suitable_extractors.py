@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from semblance.core.library import open_library
+from semblance.core.workflows.features.suitable_extractors import extractor_suitabilities, suitable_extractors
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import publish
+from tests.helpers.images import striped_folder
+
+
+def test_others_are_told_with_their_reason_and_published(tmp_path):
+    library = tmp_path / "lib"
+    import_source(striped_folder(tmp_path / "in", n=4), library)
+    with open_library(library) as opened:
+        fits = extractor_suitabilities(opened)
+    assert [fit.name for fit in fits if fit.fits] == suitable_extractors(library)
+    assert fits[0].name == "gabor"
+    assert {fit.name: fit.reason for fit in fits if not fit.fits} == {
+        "polyp": "no case is a volume",
+        "raw": "no case comes from a table",
+    }
+    assert publish(library).extractors == fits
+
+
+def test_a_table_has_no_images(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
+    import_source(tmp_path / "t.csv", tmp_path / "lib")
+    with open_library(tmp_path / "lib") as opened:
+        reasons = {fit.name: fit.reason for fit in extractor_suitabilities(opened)}
+    assert reasons.pop("raw") == ""
+    assert set(reasons.values()) == {"the cases are rows of a table"}

@@ -1,0 +1,120 @@
+"""Why a case is where it is: what is told adds up to what is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+
+import pytest
+
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.explain_distance import MOVED, explain_distance, short_explanations
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement
+from tests.helpers.images import striped_folder
+from tests.helpers.tables import PLAIN, table_library
+
+METRICS = ("plain", "bits", "votes", "kernel")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("why")
+    library = table_library(
+        folder,
+        n=80,
+        metrics=(
+            PLAIN,
+            TrainRequest("bdm", "bits", settings={"rounds": 20}),
+            TrainRequest("bdm_kernel", "kernel", settings={"rounds": 8}),
+        ),
+    )
+    votes = {"rounds": 8, "weak": "binary", "readout": "votes"}
+    train_metric(library, TrainRequest("metricboost", "votes", settings=votes))
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "own") / "lib.semblance"
+
+
+def check(library, search, places=(0, 3, 11)):
+    ranked = rank_cases(library, search, k=12).result.ranked
+    found = []
+    for place in places:
+        line = ranked[place]
+        told = explain_distance(library, search, line.case_id, shown=line.distance)
+        assert told.case == line.case_id
+        assert told.distance == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
+        assert sum(part.amount for part in told.groups) == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
+        assert sum(share.amount for share in told.shares) == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
+        assert told.sentence.endswith(".")
+        found.append(told)
+    return found
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_parts_sum_to_the_distance_that_is_shown(table, metric):
+    for told in check(table, Search(metric, Query("t/c0"))):
+        assert [part.name for part in told.groups] == [f"f{n}" for n in range(5)]
+        assert not any(part.left_out for part in told.groups)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_is_left_out_is_named_and_contributes_nothing(table, metric):
+    for told in check(table, Search(metric, Query("t/c0"), without=("f3",))):
+        (out,) = [part for part in told.groups if part.left_out]
+        assert (out.name, out.amount) == ("f3", 0.0)
+        assert "f3" not in told.sentence
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits", "kernel"])
+def test_they_do_so_when_clicks_changed_the_metric(table, metric):
+    search = Search(metric, Query("t/c0"), "mine")
+    refine_metric.judge(
+        table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
+    )
+    check(table, search)
+    check(table, dataclasses.replace(search, strength=0.4))
+    check(table, dataclasses.replace(search, without=("f4",)))
+
+
+def test_what_moved_the_query_is_a_part_of_its_own(table):
+    search = Search("plain", Query("t/c0"), like=(Query("t/c4"),))
+    told = explain_distance(table, search, "t/c9", shown=7.0)
+    assert told.groups[-1].name == told.shares[-1].name == MOVED
+    assert not told.groups[-1].group
+    assert told.distance == pytest.approx(7.0, rel=1e-12)
+    assert sum(part.amount for part in told.groups) == pytest.approx(7.0, rel=1e-9)
+
+
+def test_reasons_of_several_cases_are_those_of_each(table):
+    search = Search("bits", Query("t/c0"))
+    cases = ["t/c5", "t/c8"]
+    for case, reason in zip(cases, short_explanations(table, search, cases), strict=True):
+        told = explain_distance(table, search, case)
+        assert reason.sentence == told.sentence
+        assert dict(reason.parts) == pytest.approx(
+            {p.name: p.amount for p in told.groups if p.amount}, rel=1e-9
+        )
+    assert short_explanations(table, search, []) == []
+
+
+def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
+    images = striped_folder(tmp_path / "images", n=12)
+    library = tmp_path / "images.semblance"
+    import_source(images, library)
+    extract_features(library, "colour_edge_texture")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    search = Search("plain", Query(image=images / "level" / "p000.png"))
+    other = rank_cases(library, search).result.ranked[-1]
+    told = explain_distance(library, search, other.case_id)
+    assert [part.name for part in told.groups] == ["Colour", "Edge direction", "Texture"]
+    assert sum(part.amount for part in told.groups) == pytest.approx(other.distance, rel=1e-9)
+    assert any(part.detail.startswith("Most apart, in deviations: ") for part in told.groups)

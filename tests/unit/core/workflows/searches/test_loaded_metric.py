@@ -1,0 +1,101 @@
+"""What is kept of libraries between searches is bounded, and goes when a library changes or is closed."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import weakref
+
+import pytest
+
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refinement_session import open_refinement
+from tests.helpers.tables import table_library
+
+BLIND = ("f0",)
+
+
+@pytest.fixture
+def table(tmp_path):
+    library = table_library(tmp_path, n=60)
+    for name in ("plain", "other"):
+        train_metric(library, TrainRequest("euclidean", name, steps="standardise,pca:3"))
+    return library
+
+
+def use(library, metric="plain"):
+    """Everything that keeps something."""
+    request = Search(metric, Query("t/c0"), "ledger")
+    rank_cases(library, request)
+    most_different_groups(library, request, ["t/c4", "t/c5"])
+    rank_cases(library, Search(metric, Query("t/c0"), "ledger", without=BLIND))
+    explain_distance(library, Search(metric, Query("t/c0"), "ledger", without=BLIND), "t/c4")
+    open_refinement(library, metric)
+    open_refinement(library, metric, without=BLIND)
+
+
+def test_a_library_that_changed_leaves_nothing_behind(table):
+    use(table)
+    whole, blind = open_metric(table, "plain"), open_metric(table, "plain", without=BLIND)
+    gone = [weakref.ref(one) for one in (whole, blind, open_refinement(table, "plain"))]
+    del whole, blind
+    train_metric(table, TrainRequest("euclidean", "third"))
+    use(table)
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 3
+
+
+def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
+    kept = tmp_path / "Kept.semblance"
+    shutil.copytree(table, kept)
+    use(table)
+    use(kept)
+    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(kept, "plain")
+    let_go(table)
+    gc.collect()
+    assert gone() is None
+    assert open_metric(kept, "plain") is stays
+    let_go()
+    assert not loaded_metric_module._open_metrics
+
+
+def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, monkeypatch):
+    use(table, "other")
+    use(table, "plain")
+    older, newer = open_metric(table, "other"), open_metric(table, "plain")
+    assert older.stepped.nbytes > 0
+    assert older.kept
+    before = rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
+    assert open_metric(table, "plain") is newer
+    monkeypatch.setattr(loaded_metric_module, "MEMORY_BYTES", older.embedding.nbytes + newer.nbytes)
+    assert open_metric(table, "plain") is newer
+    assert older.stepped.nbytes == 0
+    assert not older.kept
+    assert newer.stepped.nbytes > 0
+    assert newer.kept
+    assert open_metric(table, "other") is older
+    assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
+
+
+def test_large_desks_without_groups_are_kept_one_at_a_time(table, monkeypatch):
+    whole = open_metric(table, "plain")
+    first, second = (open_metric(table, "plain", without=groups) for groups in (BLIND, ("f1",)))
+    assert open_metric(table, "plain", without=BLIND) is first
+    monkeypatch.setattr(loaded_metric_module, "SMALL_BYTES", first.nbytes)
+    assert open_metric(table, "plain", without=("f1",)) is second
+    assert list(whole._reduced) == [frozenset({"f1"})]
+
+
+def test_only_so_many_ledgers_are_kept(table, monkeypatch):
+    monkeypatch.setattr(loaded_metric_module, "LEDGERS_KEPT", 2)
+    loaded = open_metric(table, "plain")
+    ledgers = [loaded.ledger(name) for name in ("a", "b", "a", "c")]
+    assert ledgers[0] is ledgers[2]
+    assert list(loaded._ledgers) == ["a", "c"]

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.library.records import DERIVED
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.search_result import nearest_cases
+from tests.helpers.asked import ids
+from tests.helpers.listening import Listening
+from tests.helpers.tables import table_library, write_table
+
+TOP = Path(__file__).resolve().parents[4]
+
+
+def elsewhere(code: str, *arguments: object) -> None:
+    """Run ``code`` in a program of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys\nfrom pathlib import Path\n" + code, *map(str, arguments)],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
+    before = nearest_cases(table, "plain", Query("t/c0"), k=20)
+    loaded = open_metric(table, "plain")
+    asked = []
+    details = loaded.library.catalogue.details
+    monkeypatch.setattr(loaded.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
+    assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    assert asked == []
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.DETAILS_KEPT", 25)
+    assert len(nearest_cases(table, "plain", Query("t/c0"), k=50).ranked) == 50
+    assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    assert asked
+
+
+def test_changes_by_another_program_are_noticed(table, tmp_path):
+    assert "t/c60" not in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
+    loaded = open_metric(table, "plain")
+    assert open_metric(table, "plain") is loaded
+    write_table(tmp_path / "t.csv", n=64)
+    elsewhere(
+        "from semblance.core.workflows.library.importing import import_source\n"
+        "from semblance.core.workflows.features.extract_features import extract_features\n"
+        "import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "extract_features(Path(sys.argv[2]), 'raw')\n",
+        tmp_path / "t.csv",
+        table,
+    )
+    assert "t/c60" in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
+    assert open_metric(table, "plain") is not loaded
+    elsewhere(
+        "from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric\n"
+        "train_metric(Path(sys.argv[1]), TrainRequest('bdm', 'plain', settings={'rounds': 5}))\n",
+        table,
+    )
+    distances = [case.distance for case in nearest_cases(table, "plain", Query("t/c0"), k=100).ranked]
+    assert len(set(distances)) < 40  # five bits tell few distances apart
+
+
+def test_another_library_in_the_same_place_is_noticed(table, tmp_path):
+    nearest_cases(table, "plain", Query("t/c0"))
+    shutil.rmtree(table)
+    with pytest.raises(BadInput, match="does not exist"):
+        nearest_cases(table, "plain", Query("t/c0"))
+    import_source(write_table(tmp_path / "u.csv", n=20), table)
+    extract_features(table, "raw")
+    train_metric(table, TrainRequest("euclidean", "plain"))
+    assert len(nearest_cases(table, "plain", Query("u/c0"), k=100).ranked) == 18
+
+
+def derived(library: Path) -> list[Path]:
+    return sorted((library / DERIVED).iterdir())
+
+
+def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
+    before = nearest_cases(table, "learnt", Query("t/c0"))
+    close_loaded_metrics()
+    (kept,) = derived(table)
+    monkeypatch.setattr(loaded_metric_module.LoadedMetric, "_embedded", None)
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
+    assert derived(table) == [kept]
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "words", "one byte", "other arrays", "a folder", "gone"])
+def test_damage_to_what_was_worked_out_is_mended(table, damage):
+    before = nearest_cases(table, "learnt", Query("t/c0"))
+    close_loaded_metrics()
+    (kept,) = derived(table)
+    data = bytearray(kept.read_bytes())
+    kept.unlink()
+    if damage == "cut":
+        kept.write_bytes(data[: len(data) // 2])
+    elif damage == "empty":
+        kept.write_bytes(b"")
+    elif damage == "words":
+        kept.write_bytes(b"words " * 100)
+    elif damage == "one byte":
+        data[len(data) // 2] ^= 0xFF
+        kept.write_bytes(data)
+    elif damage == "other arrays":
+        with kept.open("wb") as file:
+            np.savez(file, rows=np.arange(3), embedding=np.zeros(3), ties=np.zeros((3, 0)))
+    elif damage == "a folder":
+        kept.mkdir()
+    else:
+        shutil.rmtree(table / DERIVED)
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
+    if damage != "a folder":
+        assert derived(table) == [kept]
+        with np.load(kept) as mended:
+            assert len(mended["rows"]) == 60
+
+
+def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
+    nearest_cases(table, "learnt", Query("t/c0"))
+    nearest_cases(table, "plain", Query("t/c0"))
+    assert len(derived(table)) == 2
+    write_table(tmp_path / "t.csv", n=64)
+    import_source(tmp_path / "t.csv", table)
+    extract_features(table, "raw")
+    nearest_cases(table, "learnt", Query("t/c0"))
+    assert len(derived(table)) == 2
+    train_metric(table, TrainRequest("bdm", "learnt", settings={"rounds": 3}))
+    assert len(derived(table)) == 1
+
+
+def test_a_full_disk_costs_only_what_is_kept(table, monkeypatch):
+    def fail(*args: object, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", fail)
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked
+    assert derived(table) == []
+
+
+def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
+    usual = os.access
+    monkeypatch.setattr(os, "access", lambda p, mode, **more: usual(p, mode, **more) and not (mode & os.W_OK))
+    before = {file: file.read_bytes() for file in table.rglob("*") if file.is_file()}
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked
+    assert {file: file.read_bytes() for file in table.rglob("*") if file.is_file()} == before
+
+
+def test_only_a_few_libraries_are_kept_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(loaded_metric_module, "KEPT", 2)
+    libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
+    for library in libraries:
+        train_metric(library, TrainRequest("euclidean", "plain"))
+    for library in itertools.chain(libraries, libraries):
+        assert nearest_cases(library, "plain", Query("t/c0")).ranked
+        assert len(loaded_metric_module._open_metrics) <= 2
+
+
+def test_preparing_can_be_cancelled(table):
+    with pytest.raises(Cancelled):
+        nearest_cases(table, "plain", Query("t/c0"), reporter=Listening(cancel_after=-1))
+    assert nearest_cases(table, "plain", Query("t/c0")).ranked
+
+
+def test_a_metric_file_that_is_gone_or_damaged_is_named(table):
+    with Library.open(table) as opened:
+        file = opened.metric("plain").file
+    data = file.read_bytes()
+    file.write_bytes(data[:100])
+    with pytest.raises(BadInput, match=r"metric.*damaged.*train the metric again"):
+        nearest_cases(table, "plain", Query("t/c0"))
+    file.unlink()
+    with pytest.raises(BadInput, match=r"no metric at.*train it again"):
+        nearest_cases(table, "plain", Query("t/c0"))
+    file.write_bytes(data)
+    assert nearest_cases(table, "plain", Query("t/c0")).ranked
+
+
+def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
+    library = table_library(
+        tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
+    )
+    asked = Query(case=next(iter(open_metric(library, "votes").case_ids.values())))
+    first = nearest_cases(library, "votes", asked, k=5)
+    distances = [case.distance for case in first.ranked]
+    assert len(distances) == 5
+    assert distances == sorted(distances)
+    parts = explain_distance(library, Search("votes", asked), first.ranked[3].case_id).groups
+    assert sum(part.amount for part in parts) == pytest.approx(distances[3], rel=1e-9, abs=1e-12)

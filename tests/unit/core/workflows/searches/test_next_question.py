@@ -1,0 +1,109 @@
+"""Ask me next through the calls a window makes: which cases are asked about, and when it moves on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.searches.questions import LONG, SHORT, Answer
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import next_question
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from tests.helpers.asked import ranked
+from tests.helpers.libraries import finding_of
+
+
+@pytest.fixture
+def table(eighty):
+    return eighty
+
+
+def request_for(metric="plain", case="t/c0") -> Search:
+    return Search(metric, Query(case=case), "mine")
+
+
+def test_clicks_bring_cases_of_the_finding_forward(table):
+    findings, request = finding_of(table), request_for()
+    first = rank_cases(table, request, k=36)
+    for _ in range(12):
+        asked = next_question.next_question(table, request)
+        kinds = tuple(findings[case] == findings["t/c0"] for case in (asked.first, asked.second))
+        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
+        last = next_question.answer_question(
+            table, request, asked, given.get(kinds, Answer.NEITHER), k=36, author="ann"
+        )
+    alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
+    assert alike[1] > alike[0]
+    assert len(last.entries) == 24
+    assert {entry.judgement.author for entry in last.entries} == {"ann"}
+    assert all(entry.judgement.time for entry in last.entries)
+    assert any(shift > 0 for shift in last.shifts)
+
+
+def test_questions_are_about_training_cases_of_other_patients(table):
+    request = request_for()
+    with Library.open(table, writable=False) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
+    seen = set()
+    while (asked := next_question.next_question(table, request)) is not None:
+        assert asked.query == "t/c0"
+        assert {rows[asked.first], rows[asked.second]} <= trained
+        assert not {asked.first, asked.second} & {"t/c0", "t/c1", *seen}
+        seen |= {asked.first, asked.second}
+        next_question.answer_question(table, request, asked, Answer.NEITHER)
+    assert len(seen) >= 50
+    passed = next_question.next_question(table, dataclasses.replace(request, ledger="new"))
+    again = next_question.next_question(table, dataclasses.replace(request, ledger="new"), [passed.first])
+    assert passed.first not in (again.first, again.second)
+
+
+def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table):
+    request, about, asked_about = request_for(), None, []
+    with Library.open(table, writable=False) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
+    for _ in range(3 * SHORT):
+        one = next_question.next_question_anywhere(table, request, about=about)
+        assert {one.first, one.second} <= cases - {one.query}
+        about = one.query
+        asked_about.append(about)
+        next_question.answer_question(table, request, one, Answer.NEITHER)
+    assert asked_about[0] == "t/c0"
+    assert set(asked_about[SHORT:]) <= cases
+    assert len(set(asked_about)) >= 2
+    assert max(asked_about.count(query) for query in asked_about) < LONG
+
+
+def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
+    request, findings = request_for(), finding_of(table)
+    for _ in range(5 * SHORT):
+        one = next_question.next_question_anywhere(table, request)
+        assert one.query == "t/c0"
+        kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))
+        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
+        next_question.answer_question(table, request, one, given.get(kinds, Answer.NEITHER))
+
+
+def test_questions_are_about_whole_cases_but_move_on_from_what_is_none(table):
+    part = Search("plain", Query(case="t/c0", region=Region(0, 0, 4, 4)), "mine")
+    with pytest.raises(BadInput, match="whole case"):
+        next_question.next_question(table, part)
+    assert next_question.next_question_anywhere(table, part).query != "t/c0"
+    assert next_question.next_question(table, part, about="t/c9").query == "t/c9"
+
+
+def test_a_metric_without_coordinates_is_refused(table):
+    with pytest.raises(BadInput, match="coordinates"):
+        next_question.next_question_anywhere(table, request_for("city"))
+
+
+def test_everything_passed_over_leaves_nothing_to_ask(table):
+    cases = sorted(finding_of(table))
+    assert next_question.next_question(table, request_for(), cases) is None
+    assert next_question.next_question_anywhere(table, request_for(), cases) is None

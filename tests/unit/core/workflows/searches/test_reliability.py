@@ -1,0 +1,330 @@
+"""How far an answer can be trusted: the vote, other findings, no good match, near-duplicates, variety."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from semblance.core.evaluation.calibration import Calibration
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.metrics.exclude_groups import explained_groups
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.reliability import (
+    FEWER,
+    NOT_CALIBRATED,
+    OWN_PATIENT,
+    PART_ASKED,
+    REFINED,
+    SCORE_AGAIN,
+)
+from semblance.core.workflows.searches.search_result import nearest_cases
+from tests.helpers.images import striped_folder
+from tests.helpers.tables import PLAIN, table_library
+
+
+@pytest.fixture
+def table(tmp_path):
+    """200 rows of 100 patients: 60 held out."""
+    return table_library(tmp_path, n=200, metrics=(PLAIN,))
+
+
+def held_out(library) -> list[str]:
+    with Library.open(library) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        return [row.case_id for row in opened.catalogue.all_cases() if row.id not in trained]
+
+
+def test_training_calibrates_the_vote_on_the_patients_it_held_out(table):
+    with Library.open(table) as opened:
+        record = opened.metric("plain")
+        ids = {row.id: row.case_id for row in opened.catalogue.all_cases()}
+    kept = Calibration.from_json(record.scores["calibration"])
+    assert kept.measured_on == "held-out patients"
+    assert {ids[row] for row, _, _ in kept.cases} == set(held_out(table))
+    assert (kept.n_cases, kept.n_patients) == (60, 30)
+    assert (kept.finding, kept.findings) == ("kind 1", ("kind 0", "kind 1"))
+    assert record.card["scores"]["calibration_error"] == kept.ece
+
+
+def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
+    with Library.open(table) as opened:
+        kept = Calibration.from_json(opened.metric("plain").scores["calibration"])
+    result = nearest_cases(table, "plain", Query(held_out(table)[0]))
+    wanted = kept.estimate(result.counts)
+    vote = json.loads(json.dumps(result.to_json()))["vote"]
+    assert vote["calibrated"] is True
+    assert vote["measured_on"] == "held-out patients"
+    assert vote["finding"] == next(iter(result.counts))
+    assert vote["probability"] == wanted.probability
+    assert vote["interval"] == list(wanted.interval)
+    assert vote["interval"][0] < vote["probability"] < vote["interval"][1]
+    assert vote["query_trained_on"] is False
+    assert result.vote.voters == tuple(case.finding for case in result.ranked[:10])
+
+
+def test_a_query_the_metric_was_trained_on_is_told(table):
+    fresh = set(held_out(table))
+    seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
+    assert nearest_cases(table, "plain", Query(seen)).vote.trained
+
+
+def test_few_held_out_cases_give_counts_only(tmp_path):
+    library = table_library(tmp_path, n=50, metrics=(PLAIN,))
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
+    assert (vote.probability, vote.interval, vote.measured_on) == (None, None, None)
+    assert vote.why_not == NOT_CALIBRATED
+
+
+def test_unknown_patients_are_told(tmp_path):
+    library = table_library(tmp_path, n=200, patients=False, metrics=(PLAIN,))
+    assert (
+        nearest_cases(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
+    )
+
+
+def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
+    with Library.open(table, writable=True) as opened:
+        scores = dict(opened.metric("plain").scores)
+        kept = scores.pop("calibration")
+        opened.set_scores("plain", scores)
+    assert nearest_cases(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
+    assert score_metric(table, "plain")["calibration"] == kept
+    assert nearest_cases(table, "plain", Query("t/c0")).vote.calibrated
+
+
+def test_the_own_patient_among_the_nearest_takes_the_estimate_away(table):
+    near = {f"t/c{n}": f"t/c{n + 1}" in _ten(table, n) for n in range(0, 200, 2)}
+    assert len(set(near.values())) == 2
+    for case, is_near in near.items():
+        vote = nearest_cases(table, "plain", Query(case), hide_same_patient=False).vote
+        assert vote.why_not == (OWN_PATIENT if is_near else "")
+        assert vote.calibrated != is_near
+
+
+def _ten(library, n: int) -> list[str]:
+    found = nearest_cases(library, "plain", Query(f"t/c{n}"), hide_same_patient=False)
+    return [case.case_id for case in found.ranked[:10]]
+
+
+def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path):
+    images = striped_folder(tmp_path / "images", n=80)
+    import_source(images, tmp_path / "lib")
+    extract_features(tmp_path / "lib", "colour_edge_texture")
+    train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    whole = nearest_cases(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
+    assert whole.calibrated, whole.why_not
+    part = Query("images/level/p001.png", region=Region(2, 2, 20, 20))
+    assert nearest_cases(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
+
+
+def test_a_refined_ranking_has_counts_only(table):
+    request = Search("plain", Query("t/c0"), "mine")
+    assert rank_cases(table, request).result.vote.calibrated
+    liked = rank_cases(table, request).result.ranked[3].case_id
+    asked = judge(table, request, [likeness_judgement(request, liked, True)])
+    assert asked.result.vote.why_not == REFINED
+    assert sum(asked.result.counts.values()) == 10
+    assert not rank_cases(table, request).result.vote.calibrated
+
+
+def test_a_ranking_without_some_features_has_counts_only_and_says_so(table):
+    request = Search("plain", Query("t/c0"))
+    group = explained_groups(open_metric(table, "plain").metric)[0]
+    vote = rank_cases(table, replace(request, without=(group,))).result.vote
+    assert (vote.calibrated, vote.why_not) == (False, FEWER)
+
+
+def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
+    library = table_library(tmp_path, n=240, findings=3)
+    names = "kind 0,kind 1=low;kind 2=high"
+    train_metric(library, TrainRequest("euclidean", "plain", findings=names))
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
+    assert set(vote.counts) <= {"kind 0", "kind 1", "kind 2"}
+    assert vote.findings == ("high", "low")
+    assert vote.finding in ("high", "low")
+
+
+def test_several_findings_are_estimated_by_the_first(tmp_path):
+    library = table_library(tmp_path, n=240, findings=4, metrics=(PLAIN,))
+    vote = nearest_cases(library, "plain", Query("t/c0")).vote
+    assert vote.finding == next(iter(vote.counts))
+    assert 0 < vote.interval[0] <= vote.probability <= vote.interval[1] <= 1
+
+
+# The other finding
+
+
+def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
+    result = nearest_cases(table, "plain", Query("t/c0"), k=200)
+    most = next(iter(result.counts))
+    wanted = [case for case in result.ranked if case.finding != most][:6]
+    assert [case.case_id for case in result.others] == [case.case_id for case in wanted]
+    assert [case.rank for case in result.others] == [case.rank for case in wanted]
+    few = nearest_cases(table, "plain", Query("t/c0"), k=3)
+    assert [case.case_id for case in few.others] == [case.case_id for case in wanted]
+    assert all(case.rank == 0 or case.rank <= 3 for case in few.others)
+    told = few.to_json()["other_finding"]
+    assert [case["rank"] for case in told] == [case.rank or None for case in few.others]
+
+
+# No good match
+
+
+def test_the_rate_is_that_of_the_librarys_own_cases(table):
+    for rate in (0.0, 0.05, 0.2):
+        said = [
+            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, unusual=rate).no_good_match
+            for n in range(200)
+        ]
+        assert np.mean(said) == pytest.approx(rate, abs=0.01)
+
+
+def test_a_refined_search_can_have_no_good_match(table):
+    request = Search("plain", Query("t/c0"), "mine", unusual=0.1)
+    liked = rank_cases(table, request).result.ranked[3].case_id
+    judge(table, request, [likeness_judgement(request, liked, True)])
+    found = [
+        rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", unusual=0.1), k=1).result
+        for n in range(200)
+    ]
+    assert all(one.usual_distance is not None for one in found)
+    assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
+
+
+# Variety
+
+
+def test_diverse_results_are_the_same_nearest_in_another_order(table):
+    plain = nearest_cases(table, "plain", Query("t/c0"), k=10)
+    mixed = nearest_cases(table, "plain", Query("t/c0"), k=10, diverse=0.5)
+    among = [case.case_id for case in nearest_cases(table, "plain", Query("t/c0"), k=50).ranked]
+    assert mixed.ranked[0].case_id == plain.ranked[0].case_id
+    assert [case.case_id for case in mixed.ranked] != [case.case_id for case in plain.ranked]
+    assert {case.case_id for case in mixed.ranked} <= set(among)
+    assert [case.rank for case in mixed.ranked] == list(range(1, 11))
+    # The vote stays that of the nearest.
+    assert mixed.vote == plain.vote
+    assert rank_cases(table, Search("plain", Query("t/c0"), diverse=0.5), k=10).result.ranked == mixed.ranked
+
+
+# Near-duplicates
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """20 images; one also saved anew twice, another also under the other finding."""
+    folder = tmp_path_factory.mktemp("alike")
+    images = striped_folder(folder / "images", n=20, patients=False)
+    with Image.open(images / "level" / "p000.png") as image:
+        image.convert("RGB").save(images / "level" / "p000 anew.jpg", quality=90)
+        image.convert("RGB").save(images / "level" / "p000 again.jpg", quality=95)
+    with Image.open(images / "level" / "p004.png") as image:
+        image.convert("RGB").save(images / "upright" / "p004 contradicts.jpg", quality=95)
+    import_source(images, folder / "lib")
+    extract_features(folder / "lib", "colour_edge_texture")
+    train_metric(folder / "lib", TrainRequest("euclidean", "plain"))
+    return folder / "lib"
+
+
+def names(cases) -> list[str]:
+    return [case.case_id.rpartition("/")[2] for case in cases]
+
+
+def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
+    folded = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30)
+    plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, fold_duplicates=False)
+    twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
+    assert twins <= set(names(plain.ranked))
+    (stays,) = twins & set(names(folded.ranked))
+    case = next(case for case in folded.ranked if names([case]) == [stays])
+    with Library.open(made) as opened:
+        details = opened.catalogue.details(case.alike_rows)
+    assert set(names(details.values())) == twins - {stays}
+    assert case.alike == folded.near_duplicates == 2
+    assert len(plain.ranked) == len(folded.ranked) + 2
+    assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
+
+
+def test_look_alikes_with_the_other_finding_are_folded_too(made):
+    twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
+
+    def most(fold: bool) -> int:
+        queries = [Query(f"images/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
+        found = [nearest_cases(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
+        return max(len(twins & set(names(others))) for others in found)
+
+    assert (most(fold=False), most(fold=True)) == (3, 1)
+
+
+def test_a_copy_that_contradicts_is_not_folded(made):
+    shown = names(nearest_cases(made, "plain", Query("images/level/p001.png"), k=30).ranked)
+    assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
+
+
+def test_folding_leaves_as_many_as_were_asked_for(made):
+    assert len(nearest_cases(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
+
+
+def test_exact_copies_can_be_seen_too(made, tmp_path):
+    library = table_library(tmp_path, n=60, metrics=(PLAIN,))
+    folder = tmp_path / "more"
+    folder.mkdir()
+    rows = (tmp_path / "t.csv").read_text().splitlines()
+    copy = rows[5].replace("c4,P2", "copy,Pcopy")
+    (folder / "u.csv").write_text("\n".join([rows[0], copy]) + "\n")
+    import_source(folder / "u.csv", library)
+    extract_features(library, "raw")
+    result = nearest_cases(library, "plain", Query("t/c20"), k=60)
+    (case,) = [case for case in result.ranked if case.alike]
+    assert case.case_id in ("t/c4", "u/copy")
+    with Library.open(library) as opened:
+        (other,) = opened.catalogue.details(case.alike_rows).values()
+    assert {case.case_id, other.case_id} == {"t/c4", "u/copy"}
+
+
+# Warnings
+
+
+def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
+    asked = tmp_path / "asked.png"
+    with Image.open(made.parent / "images" / "level" / "p001.png") as image:
+        image.save(asked)
+    assert nearest_cases(made, "plain", Query(image=asked)).warnings == ()
+    close_loaded_metrics()
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.LoadedMetric.with_regions", True)
+    (warning,) = nearest_cases(made, "plain", Query(image=asked)).warnings
+    assert "Draw the region" in warning
+    assert nearest_cases(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
+    assert nearest_cases(made, "plain", Query("images/level/p001.png")).warnings == ()
+
+
+def test_estimates_that_err_more_than_chance_allows_carry_a_caution(table):
+    with Library.open(table) as opened:
+        scores = opened.metric("plain").scores
+    case = held_out(table)[0]
+
+    def caution(error, chance):
+        with Library.open(table) as opened:
+            opened.set_scores(
+                "plain", scores | {"calibration": scores["calibration"] | {"ece": error, "perfect": chance}}
+            )
+        close_loaded_metrics()
+        result = nearest_cases(table, "plain", Query(case))
+        assert result.vote.measured == 60
+        return result.to_json()["vote"]["caution"]
+
+    assert caution(0.17, 0.18) is None
+    assert caution(0.201, 0.175) == "calibrated poorly: error 0.20, 0.17 by chance"
+    assert caution(0.184, 0.181) == "calibrated poorly: error 0.184, 0.181 by chance"

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import LAST
+from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from tests.helpers.asked import ranked
+from tests.helpers.images import striped_folder
+from tests.helpers.tables import PLAIN, table_library
+
+
+@pytest.fixture
+def library(tmp_path):
+    """60 rows of 30 patients, two metrics."""
+    return table_library(tmp_path, metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})))
+
+
+def _search(library, metric="plain"):
+    return Search(metric, Query(case=open_metric(library, metric).case_ids[1]), new_ledger())
+
+
+def _judge(library, search, *cases):
+    ledger = open_metric(library, search.metric).ledger(search.ledger)
+    ledger.add([Judgement(Kind.ALIKE, search.query.case, case) for case in cases])
+
+
+def _execute(library, statement, *values):
+    close_loaded_metrics()
+    with sqlite3.connect(library / CATALOGUE) as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def _forget_case(library, case):
+    _execute(library, "DELETE FROM cases WHERE case_id = ?", case)
+
+
+def test_a_search_comes_back_whole(library):
+    search = replace(_search(library), strength=0.7, fold_duplicates=False)
+    _judge(library, search, ranked(rank_cases(library, search, k=50))[40])
+    asked = rank_cases(library, search, k=200)
+    view = {"zoom": [2.5, 3.25, 4.125], "scroll": 17}
+    saved_searches.save(library, "mine", saved_searches.search_record(search, asked, view))
+    found = saved_searches.reopen(library, "mine")
+    assert (found.search, found.view, found.notes, found.is_current, found.is_complete) == (
+        search,
+        view,
+        (),
+        True,
+        True,
+    )
+    assert found.asked.result.ranked == asked.result.ranked
+    assert found.asked.entries == asked.entries
+    (line,) = saved_searches.saved_searches(library)
+    assert (line.name, line.query, line.metric, line.judged) == ("mine", search.query.case, "plain", 1)
+    assert line.case_row == open_metric(library, "plain").row_of(search.query.case)
+
+
+def test_a_branch_has_judgements_of_its_own(library):
+    search = _search(library)
+    cases = ranked(rank_cases(library, search, k=50))
+    _judge(library, search, cases[30])
+    state = saved_searches.search_record(search, rank_cases(library, search, k=200), {})
+    saved_searches.save(library, "stem", state)
+    other = saved_searches.branch(library, "branch", state)
+    assert other.ledger != search.ledger
+    assert replace(other, ledger=search.ledger) == search
+    close_loaded_metrics()
+    _judge(library, other, cases[31], cases[32])
+    judged = {line.name: line.judged for line in saved_searches.saved_searches(library)}
+    assert judged == {"stem": 1, "branch": 3}
+    with pytest.raises(BadArguments):
+        saved_searches.branch(library, "branch", state)
+
+
+def test_going_on_with_another_query_leaves_the_judgements_behind(library):
+    search = _search(library)
+    _judge(library, search, ranked(rank_cases(library, search))[3])
+    saved_searches.split_ledger(library, search.ledger, "copy")
+    close_loaded_metrics()
+    _judge(library, replace(search, ledger="copy"), ranked(rank_cases(library, search))[5])
+    assert len(open_metric(library, "plain").ledger(search.ledger).entries) == 1
+    assert len(open_metric(library, "plain").ledger("copy").entries) == 2
+
+
+def test_what_is_kept_at_every_change_is_kept_under_its_name_too(library):
+    search = _search(library)
+    saved_searches.save(library, "mine", saved_searches.search_record(search, None, {}))
+    changed = replace(search, strength=0.25)
+    saved_searches.save_current(library, saved_searches.search_record(changed, None, {"scroll": 5}, "mine"))
+    assert saved_searches.reopen(library, "mine").search == changed
+    assert saved_searches.reopen(library, LAST).search == changed
+    saved_searches.delete(library, "mine")
+    saved_searches.save_current(library, saved_searches.search_record(search, None, {}, "mine"))
+    assert saved_searches.saved_searches(library) == []
+
+
+def test_keeping_does_not_make_the_asking_process_lay_out_the_library_anew(library):
+    search = _search(library)
+    loaded = open_metric(library, "plain")
+    saved_searches.save_current(
+        library, saved_searches.search_record(search, rank_cases(library, search), {"scroll": 1})
+    )
+    saved_searches.save(library, "x", saved_searches.search_record(search, None, {}))
+    saved_searches.rename(library, "x", "y")
+    saved_searches.restore(library, saved_searches.delete(library, "y"))
+    assert open_metric(library, "plain") is loaded
+
+
+def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
+    search = _search(library)
+    asked = rank_cases(library, search, k=200)
+    state = saved_searches.search_record(search, asked, {})
+    seen = state["seen"]["ranked"]
+    seen[0], seen[30] = seen[30], seen[0]
+    saved_searches.save(library, "mine", state)
+    found = saved_searches.reopen(library, "mine")
+    assert [case.case_id for case in found.asked.result.ranked] == [case for case, _, _ in seen]
+    assert not found.is_current
+    assert "1 of the first 20 would be others" in " ".join(found.notes)
+    seen[0], seen[30] = seen[30], seen[0]
+    seen[0], seen[1] = seen[1], seen[0]
+    saved_searches.save(library, "swapped", state)
+    assert "another order" in " ".join(saved_searches.reopen(library, "swapped").notes)
+
+
+def test_ranked_and_judged_cases_that_are_gone_are_told(library):
+    search = _search(library)
+    cases = ranked(rank_cases(library, search, k=200))
+    _judge(library, search, cases[4], cases[9])
+    asked = rank_cases(library, search, k=200)
+    saved_searches.save(library, "mine", saved_searches.search_record(search, asked, {}))
+    _forget_case(library, cases[4])
+    found = saved_searches.reopen(library, "mine")
+    words = " ".join(found.notes)
+    assert "1 judgement speaks of cases that are gone" in words
+    assert "1 ranked case is gone since" in words
+    assert cases[4] not in ranked(found.asked)
+    assert len(found.asked.result.ranked) == len(asked.result.ranked) - 1
+
+
+def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
+    search = _search(library)
+    saved_searches.save(
+        library, "mine", saved_searches.search_record(search, rank_cases(library, search), {})
+    )
+    _execute(library, "DELETE FROM metrics WHERE name = ?", "plain")
+    found = saved_searches.reopen(library, "mine")
+    assert "The metric 'plain' is gone. 'other' ranks instead." in found.notes
+    assert found.search.metric == "other"
+    assert found.asked.result.metric == "other"
+    assert not found.is_complete
+    _execute(library, "DELETE FROM metrics")
+    found = saved_searches.reopen(library, "mine")
+    assert (found.asked, found.search.metric) == (None, "")
+
+
+def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
+    assert saved_searches.last_search(library) is None
+    saved_searches.save_current(
+        library, saved_searches.search_record(_search(library, "other"), None, {"scroll": 3}, "mine")
+    )
+    found = saved_searches.last_search(library)
+    assert (found.name, found.search.metric, found.view, found.notes) == ("mine", "other", {"scroll": 3}, ())
+    assert (found.is_complete, found.is_current, found.asked) == (True, True, None)
+    _execute(library, "DELETE FROM metrics WHERE name = 'other'")
+    found = saved_searches.last_search(library)
+    assert (found.search.metric, found.is_complete) == ("plain", False)
+    assert "'other' is gone" in found.notes[0]
+    with Library.open(library) as opened:
+        opened.save_search(LAST, {"query": 5})
+    assert saved_searches.last_search(library) is None
+
+
+def test_a_query_that_is_gone_is_told(library):
+    search = _search(library)
+    saved_searches.save(
+        library, "mine", saved_searches.search_record(search, rank_cases(library, search), {})
+    )
+    _forget_case(library, search.query.case)
+    found = saved_searches.reopen(library, "mine")
+    assert any("its query, is gone" in words for words in found.notes)
+    assert (found.search.query, found.asked, found.is_complete) == (Query(), None, False)
+    (line,) = saved_searches.saved_searches(library)
+    assert (line.case_row, line.query) == (-1, search.query.case)
+
+
+def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_path):
+    library = tmp_path / "lib"
+    import_source(striped_folder(tmp_path / "images", n=12), library)
+    extract_features(library, "colour_edge_texture")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    path = tmp_path / "mine.png"
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(path)
+    search = Search("plain", Query(image=path), new_ledger())
+    asked = rank_cases(library, search, k=200)
+    saved_searches.save(library, "outside", saved_searches.search_record(search, asked, {}))
+    (line,) = saved_searches.saved_searches(library)
+    assert line.query == "mine.png"
+    assert len(line.thumbnail) > 100
+    assert saved_searches.reopen(library, "outside").is_current
+    saved_searches.save_current(library, saved_searches.search_record(search, asked, {}, "outside"))
+    assert saved_searches.last_search(library).asked is None, "it is asked again"
+    path.unlink()
+    again = saved_searches.last_search(library)
+    assert (again.name, again.is_complete) == ("outside", True)
+    assert ranked(again.asked) == ranked(asked)
+    found = saved_searches.reopen(library, "outside")
+    assert again.notes == found.notes
+    words = " ".join(found.notes)
+    assert words.count(path.name) == 1
+    assert "is not there any more" in words
+    assert "seen then" in words
+    assert ranked(found.asked) == ranked(asked)
+    assert not found.is_current
+
+
+def test_no_search_and_a_damaged_one_are_refused_and_listed(library):
+    with pytest.raises(BadArguments):
+        saved_searches.reopen(library, "none")
+    with Library.open(library) as opened:
+        opened.save_search("odd", {"query": 5, "seen": {"ranked": [1]}})
+    with pytest.raises(BadInput, match="cannot be read"):
+        saved_searches.reopen(library, "odd")
+    assert [line.query for line in saved_searches.saved_searches(library)] == ["cannot be read"]
+
+
+def test_a_library_for_looking_only_is_read_and_left_alone(library, monkeypatch):
+    search = _search(library)
+    saved_searches.save(library, "mine", saved_searches.search_record(search, None, {}))
+    close_loaded_metrics()
+    real = os.access
+    # The tests may be run by one who may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    saved_searches.save_current(library, saved_searches.search_record(search, None, {"scroll": 2}, "mine"))
+    found = saved_searches.reopen(library, "mine")
+    assert (found.search, found.view) == (search, {})
+    with pytest.raises(SemblanceError):
+        saved_searches.save(library, "another", saved_searches.search_record(search, None, {}))

@@ -1,0 +1,179 @@
+"""Asking with examples and concepts: what moves, what composes with it, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.searches.concepts import REACH, direction
+from semblance.core.searches.examples import shifted_query
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import concepts, refine_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refinement_session import open_refinement
+from tests.helpers.asked import ranked
+
+
+@pytest.fixture
+def table(eighty):
+    return eighty
+
+
+def search_for(metric="plain", case="t/c0", **more) -> Search:
+    return Search(metric, Query(case=case), "mine", **more)
+
+
+def cases(*names: str) -> tuple[Query, ...]:
+    return tuple(Query(case=name) for name in names)
+
+
+def order_by_hand(session, vector, left_out, open=0.0) -> list[str]:
+    """All cases by their distance to ``vector`` but ``left_out`` and cases of their patients."""
+    apart = session.coordinates - vector
+    squared = session.space.start().opened(open).squared(apart)
+    # What the metric cannot tell apart is in the order of all features alike.
+    places = np.lexsort(((apart**2).sum(axis=1), squared))
+    patients = {session.patient_of(case) for case in left_out}
+    order = [session.case_at(place) for place in places]
+    return [case for case in order if session.patient_of(case) not in patients]
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits"])
+def test_examples_move_the_query(table, metric):
+    search = search_for(metric, like=cases("t/c20", "t/c30"), unlike=cases("t/c6"))
+    session = open_refinement(table, metric)
+    at = {case: session.coordinates[session.place_of(case)] for case in ("t/c0", "t/c20", "t/c30", "t/c6")}
+    vector = shifted_query(at["t/c0"], [at["t/c20"], at["t/c30"]], [at["t/c6"]])
+    expected = order_by_hand(session, vector, at)
+    assert ranked(rank_cases(table, search, k=30)) == expected[:30]
+
+
+def test_an_example_answers_no_more_than_the_query(table):
+    shown = ranked(rank_cases(table, search_for(like=cases("t/c20")), k=79))
+    assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
+    seen = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
+    assert {"t/c1", "t/c21"} <= set(seen)
+    assert not {"t/c0", "t/c20"} & set(seen)
+
+
+def test_examples_and_clicks_work_together(table):
+    search = search_for(like=cases("t/c20"))
+    before = ranked(rank_cases(table, search, k=30))
+    clicked = refine_metric.judge(
+        table,
+        search,
+        [
+            refine_metric.likeness_judgement(search, before[5], alike=True),
+            refine_metric.likeness_judgement(search, before[0], alike=False),
+        ],
+        k=30,
+    )
+    assert ranked(clicked) != before
+    assert ranked(rank_cases(table, replace(search, strength=0.0), k=30)) == before
+    assert ranked(clicked) != ranked(rank_cases(table, replace(search, like=()), k=30))
+
+
+def test_examples_from_outside_and_regions(images, tmp_path):
+    with Library.open(images) as opened:
+        names = sorted(r.case_id for r in opened.catalogue.all_cases())
+    file = images.parent / "images" / names[7].partition("/")[2]
+    search = Search("plain", Query(case=names[0]))
+    search = replace(search, hide_same_patient=False)
+    inside = ranked(rank_cases(images, replace(search, like=(Query(case=names[7]),)), k=11))
+    outside = ranked(rank_cases(images, replace(search, like=(Query(image=file),)), k=12))
+    assert [case for case in outside if case != names[7]] == inside
+    region = rank_cases(
+        images, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11
+    )
+    assert region.left_out == ()
+    assert ranked(region) != inside
+
+
+def test_an_example_that_is_gone_is_left_out_and_said(images, tmp_path):
+    with Library.open(images) as opened:
+        name = min(r.case_id for r in opened.catalogue.all_cases())
+    search = Search("plain", Query(case=name))
+    session = open_refinement(images, "plain")
+    plain = order_by_hand(session, session.query_vector(search.query), [name])
+    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
+    asked = rank_cases(images, replace(search, like=gone), k=11)
+    assert ranked(asked) == plain[:11]
+    assert len(asked.left_out) == 2
+    assert "away.png" in asked.left_out[0]
+    assert "no/such.png" in asked.left_out[1]
+
+
+def mark(library, metric="plain", name="high", with_=(), without=()) -> int:
+    made = concepts.add_concept(library, metric, name)
+    key = made[-1].id
+    concepts.mark_cases(library, metric, key, [(c, True) for c in with_] + [(c, False) for c in without])
+    return key
+
+
+HIGH, LOW = ("t/c2", "t/c6", "t/c10", "t/c14"), ("t/c4", "t/c8", "t/c12", "t/c16")
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits"])
+def test_a_concept_moves_the_query_along_its_direction(table, metric):
+    mark(table, metric, "high", HIGH, LOW)
+    session = open_refinement(table, metric)
+    points = np.stack([session.coordinates[session.place_of(case)] for case in (*HIGH, *LOW)])
+    along = direction(points, np.arange(8) < 4)
+    reach = REACH * (session.coordinates @ along).std()
+    for amount in (-1.0, 0.4, 1.0):
+        # Nothing is left out by a metric that learnt nothing.
+        open = 0.0 if metric == "plain" else abs(amount)
+        vector = session.coordinates[session.place_of("t/c0")] + amount * reach * along
+        asked = rank_cases(table, search_for(metric, concepts=(("high", amount),)), k=30)
+        assert ranked(asked) == order_by_hand(session, vector, ["t/c0"], open)[:30]
+        assert asked.left_out == ()
+
+
+def test_the_slider_brings_cases_with_the_concept_forward(table):
+    mark(table, with_=HIGH, without=LOW)
+    with Library.open(table, writable=False) as opened:
+        finding = {r.case_id: r.finding for r in opened.catalogue.all_cases()}
+    shares = {}
+    for case, amount in (("t/c0", 0.0), ("t/c0", 1.0), ("t/c3", 0.0), ("t/c3", -1.0)):
+        near = ranked(rank_cases(table, search_for(case=case, concepts=(("high", amount),)), k=10))
+        shares[case, amount] = np.mean([finding[case] == "kind 1" for case in near])
+    assert shares["t/c0", 0.0] < shares["t/c0", 1.0]
+    assert shares["t/c3", 0.0] > shares["t/c3", -1.0]
+
+
+def test_a_mark_more_changes_the_direction_at_once(table):
+    key = mark(table, with_=HIGH, without=LOW)
+    search = search_for(concepts=(("high", 1.0),))
+    before = rank_cases(table, search, k=30)
+    concepts.mark_cases(table, "plain", key, [("t/c18", False), ("t/c22", False), ("t/c2", None)])
+    after = rank_cases(table, search, k=30)
+    assert [line.distance for line in before.result.ranked] != [line.distance for line in after.result.ranked]
+
+
+def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
+    key = mark(table, with_=HIGH, without=LOW)
+    mark(table, name="half", with_=HIGH)
+    session = open_refinement(table, "plain")
+    plain = order_by_hand(session, session.query_vector(Query("t/c0")), ["t/c0"])
+    concepts.delete_concept(table, "plain", key)
+    asked = rank_cases(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
+    assert ranked(asked) == plain[:20]
+    assert asked.left_out == (
+        "The concept 'high' is gone.",
+        "The concept 'half' needs cases with it and without it.",
+    )
+    concepts.restore_concept(table, "plain", key)
+    assert rank_cases(table, search_for(concepts=(("high", 1.0),)), k=20).left_out == ()
+
+
+def test_a_metric_without_coordinates_is_asked_without_them(table):
+    mark(table, "city", with_=HIGH, without=LOW)
+    asked = rank_cases(table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20)
+    assert asked.refused is not None
+    assert "no coordinates" in asked.refused.message
+    assert ranked(asked) == ranked(rank_cases(table, search_for("city"), k=20))
