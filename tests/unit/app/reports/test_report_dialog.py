@@ -5,11 +5,7 @@ from PIL import Image
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from semblance.app.dialogs.report import FREE_TEXT
-from semblance.app.reports.report_dialog import DE_IDENTIFIED
-from semblance.app.reports.report_dialog import IDENTIFIED
-from semblance.app.reports.report_dialog import ReportDialog
-from semblance.app.reports.report_dialog import queries_of
+from semblance.app.reports.report_dialog import DE_IDENTIFIED, FREE_TEXT, IDENTIFIED, ReportDialog, queries_of
 from semblance.app.shell.settings import Settings
 
 
