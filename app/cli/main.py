@@ -25,8 +25,8 @@ from semblance.app.cli import (
     reports,
     search,
 )
-from semblance.app.cli.output import echo, print_error
 from semblance.app.cli.missing_package import missing_package
+from semblance.app.cli.output import echo, print_error
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.tasks import Cancelled
 

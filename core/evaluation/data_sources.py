@@ -15,7 +15,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import together
 from semblance.core.features.registry import extractor_class
 from semblance.core.library import open_library
-from semblance.core.library.importers.tables_csv import Table, read_table
+from semblance.core.library.importers.read_table import Table, read_table
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -17,9 +17,9 @@ from semblance.core.evaluation.evaluate_metric import (
     MetricScores,
 )
 from semblance.core.features.registry import extractors
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
-from semblance.core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")

@@ -39,7 +39,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_curves,
     scored_metrics,
 )
-from semblance.core.workflows.library.opening import LibrarySnapshot, publish
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
 from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
@@ -80,7 +80,7 @@ def report_document(
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
     card = loaded.metric.card
     scores = loaded.record.scores or {}
-    snapshot = publish(library)
+    snapshot = read_snapshot(library)
     query = _query_facts(loaded, result.query, identified=options.identified)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]

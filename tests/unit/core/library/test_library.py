@@ -294,7 +294,7 @@ def test_nothing_is_changed_by_opening(tmp_path):
 
 def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch):
     path = make_library(tmp_path / "lib")
-    monkeypatch.setattr(library_module, "has_no_room", lambda _place: True)
+    monkeypatch.setattr(library_module, "disk_is_full", lambda _place: True)
     init = Library.__init__
 
     def without_room(self, where: Path, *, writable: bool) -> None:
@@ -308,6 +308,6 @@ def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch
         assert opened.summary()["cases"] == 6
     with pytest.raises(SemblanceError, match="full"):
         Library.open(path, writable=True)
-    monkeypatch.setattr(library_module, "has_no_room", lambda _place: False)
+    monkeypatch.setattr(library_module, "disk_is_full", lambda _place: False)
     with pytest.raises(SemblanceError, match="full"):
         Library.open(path)

@@ -15,7 +15,7 @@ from semblance.core.research.results import live_table
 from semblance.core.research.sources import Cases, read_cases
 from semblance.core.research.spec import CasesSpec
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.research.test_run_cells import document, measure, spec

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.workflows.evaluation.scored_metrics import (
     MOST_DRAWN,
     accuracy_curves,
@@ -24,8 +24,8 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     weakest,
 )
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
@@ -174,16 +174,16 @@ def test_a_metric_is_stale_once_there_are_new_cases_until_it_is_scored_again(tmp
     import_source(striped_folder(tmp_path / "first", n=32, patients=patients), library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 5}))
-    (before,) = scored_metrics(publish(library))
+    (before,) = scored_metrics(read_snapshot(library))
     assert not before.stale
     assert before.measured == ("held-out" if patients else "unknown")
     assert before.training is not None
 
     import_source(striped_folder(tmp_path / "second", n=12, seed=1, patients=False), library)
     extract_features(library, "colour_edge_texture")
-    assert scored_metrics(publish(library))[0].stale
+    assert scored_metrics(read_snapshot(library))[0].stale
     score_metric(library, "mine")
-    (after,) = scored_metrics(publish(library))
+    (after,) = scored_metrics(read_snapshot(library))
     assert not after.stale
     assert after.training == before.training
 

@@ -17,8 +17,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.leakage import WhoIsWho
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
@@ -94,13 +94,13 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
     shutil.copytree(folder, tmp_path / "again")
     import_source(tmp_path / "again", library)
     extract_features(library, "colour_edge_texture")
-    (metric,) = publish(library).metrics
-    assert is_stale(metric, publish(library))
+    (metric,) = read_snapshot(library).metrics
+    assert is_stale(metric, read_snapshot(library))
     after = score_metric(library, "plain")
     assert after["n_test"] == 2 * before
     # What was left out as a copy is nothing that is still to be measured.
-    (metric,) = publish(library).metrics
-    assert not is_stale(metric, publish(library))
+    (metric,) = read_snapshot(library).metrics
+    assert not is_stale(metric, read_snapshot(library))
     calibrated = after["calibration"]
     if calibrated is not None:
         seen = contents(library, training(library, "plain"))
