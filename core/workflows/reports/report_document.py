@@ -35,8 +35,8 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
-    findings,
     roc_curves,
+    roc_findings,
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
@@ -249,7 +249,7 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
         return ()
-    known = findings(metrics, snapshot.columns.findings)
+    known = roc_findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
         (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
