@@ -195,7 +195,7 @@ def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
     told = told_by(file)
     assert planted_in(told) == []
     assert "Case 2" in told
-    assert planted_in(json.dumps([{**line, "by": ""} for line in exports(library)])) == []
+    assert planted_in(json.dumps([{**line, "by": ""} for line in list_exports(library)])) == []
     assert "40–49" in told or suffix == ".csv" or search.query.case is None
 
 
