@@ -71,7 +71,7 @@ screenshot: setup ## renew the images of the README and of the tutorial
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python -m semblance.app.tutorial_images build/screenshot.semblance resources/help/images
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
 
 clean: ## remove every .venv and everything that was built
 	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

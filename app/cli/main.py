@@ -242,7 +242,7 @@ def _train_slider(
 
 
 @cli.command()
-def nearest_cases(
+def search(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
     case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
@@ -266,12 +266,12 @@ def nearest_cases(
     """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
-    from semblance.core.workflows.searches.search_result import nearest_cases as ask
+    from semblance.core.workflows.searches.search_result import nearest_cases
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
-        result = ask(
+        result = nearest_cases(
             library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
         )
         shown = (

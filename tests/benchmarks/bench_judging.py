@@ -42,7 +42,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 
 def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
-    from semblance.app.operations import searching
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from tests.helpers.windows import open_window
 
@@ -50,7 +50,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
     times, stalls, own = [], [], []
     with open_window(library) as window:
         window.show_side("refine")
-        searching.ask(window.context, Query(case="s/0"))
+        search_operations.ask(window.context, Query(case="s/0"))
         _wait(lambda: window.state.ranking is not None)
         grid = window.ranking.grid
         for click in range(CLICKS):
@@ -87,7 +87,8 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
 
 def _large_ledger(path: Path) -> list[dict[str, Any]]:
     """A search with very many judgements, all taken back by one press of Reset, and put in force again."""
-    from semblance.app.operations import refining, searching
+    from semblance.app.search.feedback import refine_metric
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from tests.helpers.windows import open_window
@@ -104,11 +105,11 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
     with open_window(library) as window:
         window.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
-        searching.rank(window.context)
+        search_operations.rank(window.context)
         _wait(lambda: window.state.asked is not None)
         kept = window.state.judged
         begin = time.perf_counter()
-        refining.reset(window.context)
+        refine_metric.reset(window.context)
         longest = _wait(lambda: window.state.judged == 0)
         window.ranking.grid.viewport().repaint()
         spent = 1e3 * (time.perf_counter() - begin)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.app.plots.map_raster import SHAPES, draw_points, inside_outline, width_for
+from semblance.app.evaluation.map.map_raster import SHAPES, draw_points, inside_outline, width_for
 from semblance.core.evaluation.projection import MOST_MOVED, NeighbourMap, between_points, principal_axes
 
 N, WIDTH = 100_000, 64

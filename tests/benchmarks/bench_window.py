@@ -68,8 +68,9 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
 def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from PySide6.QtCore import QEventLoop, Qt, QTimer
 
-    from semblance.app.operations import library as libraries
-    from semblance.app.operations import searching, training
+    from semblance.app.metrics import train_metric as training
+    from semblance.app.shell import library_operations as libraries
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.workflows.metrics.train_metric import TrainRequest
 
@@ -94,7 +95,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     def act() -> None:
         step = next(steps)
         if step % 4 == 0 and window.state.metric is not None:
-            searching.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
+            search_operations.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
         elif step % 4 == 1:
             window.library.search.setText(f"p{int(rng.integers(100))}")
         elif step % 4 == 2:
@@ -139,7 +140,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     milliseconds = []
     with open_window(library) as window:
         ids = window.state.columns.ids
-        from semblance.app.operations import searching
+        from semblance.app.shell import search_operations
         from semblance.core.searches.query import Query
 
         arrived: list[float] = []
@@ -147,7 +148,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
         for number in range(12):
             arrived.clear()
             begin = time.perf_counter()
-            searching.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
+            search_operations.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
             while not arrived:
                 QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 1)
             window.ranking.grid.viewport().repaint()

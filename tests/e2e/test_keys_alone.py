@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.screenshot import settle
-from semblance.app.windows.main import MainWindow
+from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric

@@ -26,9 +26,10 @@ from pathlib import Path
 
 
 def main():
-    from semblance.app.operations import refining, searching
+    from semblance.app.search.feedback import refine_metric
+    from semblance.app.shell import search_operations
     from semblance.app.program import make_application
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
     from semblance.core.workflows.library.opening import load_state
     from tests.helpers.windows import wait_for
@@ -39,7 +40,7 @@ def main():
     library = Path(sys.argv[1])
     window.start(library)
     wait_for(window, lambda: window.state.library is not None)
-    searching.ask(window.context, Query(case=window.state.columns.ids[4]))
+    search_operations.ask(window.context, Query(case=window.state.columns.ids[4]))
     wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
     window.ranking.grid.judged.emit(window.state.ranking.ranked[6].row, 1)
     wait_for(window, lambda: window.state.asked.entries)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from semblance.app.context import Context
-from semblance.app.messages import Messages
-from semblance.app.operations import searching
-from semblance.app.settings import Settings
-from semblance.app.state import State
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.train_metric import TrainRequest
@@ -32,5 +32,5 @@ def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
 
 def ask_case(context: Context, jobs: HeldJobs, place: int = 0) -> None:
     """Ask with the case at ``place``, and wait for the ranking."""
-    searching.ask(context, Query(case=context.state.columns.ids[place]))
+    search_operations.ask(context, Query(case=context.state.columns.ids[place]))
     jobs.let_run()

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from semblance.app.jobs import Jobs
+from semblance.app.shell.jobs import Jobs
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
