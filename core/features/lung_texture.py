@@ -1,4 +1,4 @@
-"""The 43 numbers of a lung region: name, group, unit, and what each is."""
+"""Texture of lung in CT slices in 43 numbers: densities, pairs, runs and differences of grey levels."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class LungTexture(Extractor):
     only; the groups are those of the field).
 
     12 of first order, 5 of low attenuation, 12 of co-occurrence, 8 of run length, 6 of grey-level difference;
-    see :mod:`semblance.core.features.lung_texture`. Pixels outside the outline take no part. Images that
+    see :data:`DEFINITIONS`. Pixels outside the outline take no part. Images that
     hold no Hounsfield units are taken for screenshots in the lung window (-1350 to 150 HU).
     """
 

@@ -1,10 +1,10 @@
-"""The 38 features of a mass: name, group, unit and formula, in order.
+"""The 38 numbers of a mass and its breast: their definitions, and the extractor that measures them.
 
-9 of the whole breast, 29 of the segmented mass and its surround. ``A`` is the mass's area, ``P`` its
-perimeter, ``R = sqrt(A / pi)``; the surround lies within ``0.6 R`` of the mass; ``g`` is grey, 0 black
-to 1 white, and ``|dg|`` its gradient's length; lengths are in mm where the image tells its spacing, else in
-pixels. ``r_i`` are distances of 256 points, evenly along the outline, from the mass's centroid, divided by
-the largest; ``m`` their mean.
+9 are of the whole breast, 29 of the segmented mass and its surround (bdm.txt, section 4.1). ``A`` is the
+mass's area, ``P`` its perimeter, ``R = sqrt(A / pi)``; the surround lies within ``0.6 R`` of the mass; ``g``
+is grey, 0 black to 1 white, and ``|dg|`` its gradient's length; lengths are in mm where the image's spacing
+is known, else in pixels. ``r_i`` are distances of 256 points, evenly along the outline, from the mass's
+centroid, divided by the largest; ``m`` their mean.
 """
 
 from __future__ import annotations
@@ -391,7 +391,7 @@ _POWERS = {"mm² or px²": 2, "mm or px": 1, "1/mm or 1/px": -1}
 class Mass(Extractor):
     """38 numbers of a mass: 9 of the whole breast, 29 of the mass and its surround (bdm.txt, section 4.1).
 
-    :data:`semblance.core.features.mass.FEATURES` says what each is. An outline (polygon, brush, mask) is the mass
+    :data:`FEATURES` says what each is. An outline (polygon, brush, mask) is the mass
     as drawn. A rectangle, an ellipse and an image without a region only say where the mass is: it is found
     inside, bright or dark.
     """

@@ -1,4 +1,4 @@
-"""A user's own encoder: any ONNX model that turns an image into numbers."""
+"""A user's own encoder: its settings file, the ONNX session that runs it, and the extractor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polyp candidates of CT colonography in 96 numbers."""
+"""The 96 numbers of a polyp candidate: their definitions, and the extractor that measures them."""
 
 from __future__ import annotations
 
@@ -405,7 +405,7 @@ class Polyp(Extractor):
     """96 numbers of a candidate in a CT volume (metricboost.txt 5.3, which names their groups only).
 
     36 of local geometry, 20 of shape and size, 22 of densities, 15 of the surroundings, 3 of the place in the
-    scan; see :mod:`semblance.core.features.polyp.extractor` for each. The region is a position (a box of one voxel),
+    scan; see :func:`definitions` for each. The region is a position (a box of one voxel),
     a box around the candidate, or drawn voxels; without one the middle of the volume is meant. The volume is
     brought to 1 mm, so all is in mm whatever the spacing. Only the place changes when the scan is shifted or
     turned by 90 degrees.

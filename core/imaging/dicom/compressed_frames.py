@@ -1,4 +1,4 @@
-"""Compressed frames: one at a time out of the file, checked, then handed to the decoders."""
+"""Compressed frames: read one at a time, their declared size checked, then decoded."""
 
 from __future__ import annotations
 

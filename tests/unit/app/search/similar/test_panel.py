@@ -17,7 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.library.columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.imaging.view_images import WindowLevel
+from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.searches import rank_cases
