@@ -105,10 +105,10 @@ def run_(
     as_json: Json = False,
 ) -> None:
     """Measure every cell of the grid that is not finished in --out, and show what they say."""
-    from semblance.core.workflows.research.experiment_options import Options, spec_of
+    from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
     from semblance.core.workflows.research.experiments import read_spec, run_experiment
 
-    options = Options(
+    options = ExperimentOptions(
         tuple(table or ()),
         tuple(library or ()),
         train_on,
@@ -131,7 +131,7 @@ def run_(
             raise BadArguments("The experiment is told twice.", "Give a SPEC.json or options, not both.")
         chosen, expected = read_spec(spec, data)
     else:
-        chosen, expected = spec_of(options), []
+        chosen, expected = experiment_spec(options), []
     with LiveReporter() as reporter:
         document = run_experiment(
             chosen,

@@ -15,13 +15,13 @@ cli = typer.Typer()
 
 def show(name: str, as_json: bool) -> None:
     """The list called ``name``."""
-    from semblance.core.workflows.library import describing
+    from semblance.core.workflows.library import descriptions
 
     describe = {
-        "learners": describing.describe_learners,
-        "extractors": describing.describe_extractors,
-        "kinds": describing.describe_kinds,
-        "protocols": describing.describe_protocols,
+        "learners": descriptions.describe_learners,
+        "extractors": descriptions.describe_extractors,
+        "kinds": descriptions.describe_kinds,
+        "protocols": descriptions.describe_protocols,
     }
     print_document(describe[name](), as_json, show_list)
 

@@ -140,7 +140,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Catalogue the cases of SOURCE; importing again adds only what is new."""
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
@@ -344,7 +344,7 @@ def relink(
     as_json: Json = False,
 ) -> None:
     """Find moved images again by their content."""
-    from semblance.core.workflows.library.relinking import relink as find
+    from semblance.core.workflows.library.relink_images import relink as find
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
@@ -361,7 +361,7 @@ def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(lists.NAMES)}")], as_json: Json = False
 ) -> None:
     """What a library holds, or which learners, extractors, kinds or protocols there are."""
-    from semblance.core.workflows.library.describing import describe_library
+    from semblance.core.workflows.library.descriptions import describe_library
 
     if str(what) in lists.NAMES and not what.exists():
         lists.show(str(what), as_json)

@@ -63,10 +63,10 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Check a library; name what is damaged or missing and what still works."""
-    from semblance.core.workflows.upkeep.checking import check_library
+    from semblance.core.workflows.maintenance.verify_library import verify_library
 
     with ConsoleReporter() as reporter:
-        result = check_library(library, repair=repair, reporter=reporter)
+        result = verify_library(library, repair=repair, reporter=reporter)
     print_document(result.to_json(), as_json, show_check)
     if closed := [finding for finding in result.open_harm if finding.part == "permissions"]:
         raise SemblanceError(f"{library} could not be checked.", closed[0].remedy)
@@ -85,7 +85,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy a library into one file, without its images; others may go on working."""
-    from semblance.core.workflows.upkeep.backing_up import back_up
+    from semblance.core.workflows.maintenance.backup import back_up
 
     with ConsoleReporter() as reporter:
         document = back_up(library, file, reporter=reporter)
@@ -99,7 +99,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make a new library of a backup."""
-    from semblance.core.workflows.upkeep.backing_up import restore as make
+    from semblance.core.workflows.maintenance.backup import restore as make
 
     with ConsoleReporter() as reporter:
         result = make(file, library, reporter=reporter)
@@ -109,6 +109,6 @@ def restore(
 @cli.command("audit-log")
 def audit_log(library: LibraryPath, as_json: Json = False) -> None:
     """What was exported from a library: when, what, and whether with patients' ids."""
-    from semblance.core.workflows.library.exported import exports
+    from semblance.core.workflows.library.exports import list_exports
 
-    print_document(exports(library), as_json, show_exports)
+    print_document(list_exports(library), as_json, show_exports)

@@ -30,8 +30,8 @@ class ExportsDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``lines`` as :func:`semblance.core.workflows.library.exported.exports` gives them; ``save`` is given the file
-        that was chosen for the list, and the list as CSV text."""
+        """``lines`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` gets the
+        file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._keep = save
         self._rows = [_cells(line) for line in reversed(lines)]

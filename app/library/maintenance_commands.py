@@ -14,7 +14,7 @@ from semblance.app.library.verify_dialog import CheckDialog
 from semblance.app.shell import plot_operations
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
-from semblance.core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.maintenance.problems import VerificationResult
 
 if TYPE_CHECKING:
     from semblance.app.window.main_window import MainWindow
@@ -78,7 +78,7 @@ def check(window: MainWindow) -> CheckDialog | None:
 
     dialog = CheckDialog(save, window)
 
-    def show(result: CheckResult) -> None:
+    def show(result: VerificationResult) -> None:
         if isValid(dialog):
             dialog.show_result(result, writable=library.writable)
 

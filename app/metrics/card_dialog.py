@@ -32,7 +32,7 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import CardDocument, Section, Table, compare_cards
 from semblance.core.reports.card_writing import card_markdown, comparison_markdown
 from semblance.core.reports.document import Fact
-from semblance.core.workflows.library.opening import MetricFacts
+from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.reports.cards import document_of
 
 #: Letters after which a word may be broken.

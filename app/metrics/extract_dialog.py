@@ -19,7 +19,7 @@ from semblance.app.widgets.wrapped_label import Words
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 
 class ExtractDialog(Dialog):

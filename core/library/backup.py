@@ -25,13 +25,13 @@ from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_te
 from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
-from semblance.core.library.damage import complaints
-from semblance.core.library.database import has_no_room, in_words, plain_errors
+from semblance.core.library.catalogue_damage import integrity_errors
+from semblance.core.library.catalogue_repair import copy_catalogue
+from semblance.core.library.database import disk_is_full, plain_error, plain_errors
 from semblance.core.library.export_log import FILE as EXPORTS
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
-from semblance.core.library.library import sweep
+from semblance.core.library.library import remove_abandoned
 from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
-from semblance.core.library.salvage import copy_catalogue
 from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
@@ -79,7 +79,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             tr_lazy("{file} lies in the library itself.", file=file),
             "Choose a folder outside it, best on another disk.",
         )
-    sweep(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
+    remove_abandoned(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:
@@ -103,7 +103,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             size = part.stat().st_size
             part.replace(file)
     except sqlite3.Error as error:
-        raise in_words(file.parent if has_no_room(file.parent) else library, str(error)) from error
+        raise plain_error(file.parent if disk_is_full(file.parent) else library, str(error)) from error
     finally:
         for left in (part, copy, copy.with_name(copy.name + "-journal")):
             with contextlib.suppress(OSError):
@@ -134,7 +134,7 @@ def _wanted(library: Path, copy: Path) -> list[str]:
     """Copy the catalogue to ``copy``; the files it counts on, relative to the library."""
     copy.unlink(missing_ok=True)
     copy_catalogue(library / CATALOGUE, copy)
-    if wrong := complaints(copy):
+    if wrong := integrity_errors(copy):
         raise BadInput(
             tr_lazy("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
             "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
@@ -275,7 +275,7 @@ def _unpack(
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:
     """Refuse one that is damaged, or that would run something of its own when it is written to."""
-    wrong = complaints(catalogue)
+    wrong = integrity_errors(catalogue)
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"

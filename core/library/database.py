@@ -83,7 +83,7 @@ def plain_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        raise in_words(library, str(error.orig)) from error
+        raise plain_error(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
             tr_lazy("Another program changed {library} at the same moment.", library=library.name),
@@ -94,12 +94,12 @@ def plain_errors(file: Path) -> Iterator[None]:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise _damaged(file, tr_lazy("a text in it cannot be read")) from error
     except OSError as error:
-        raise in_words(library, error.strerror or str(error)) from error
+        raise plain_error(library, error.strerror or str(error)) from error
 
 
 def not_writable(library: Path) -> SemblanceError:
     """What a person hears who wants to change a library that only can be read."""
-    if has_no_room(library):
+    if disk_is_full(library):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
             "Free some space and open the library again; what was finished is kept.",
@@ -122,7 +122,7 @@ def _damaged(file: Path, what: str) -> BadInput:
 LEAST_FREE = 128 << 10
 
 
-def has_no_room(place: Path) -> bool:
+def disk_is_full(place: Path) -> bool:
     """Whether the disk holding ``place`` is full, as far as it tells."""
     there = next((path for path in (place, *place.parents) if path.exists()), place)
     try:
@@ -131,10 +131,10 @@ def has_no_room(place: Path) -> bool:
         return False
 
 
-def in_words(library: Path, what: str) -> SemblanceError:
+def plain_error(library: Path, what: str) -> SemblanceError:
     """What SQLite or the system said of the disk or file, for a person."""
     low = what.lower()
-    if "full" in low or "no space" in low or ("disk i/o" in low and has_no_room(library)):
+    if "full" in low or "no space" in low or ("disk i/o" in low and disk_is_full(library)):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
             "Free some space and start again; what was finished is kept.",

@@ -22,7 +22,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.concepts import ConceptTable
-from semblance.core.library.database import create_tables, has_no_room, not_writable, plain_errors
+from semblance.core.library.database import create_tables, disk_is_full, not_writable, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.pseudonyms import pseudonyms_of
@@ -70,7 +70,7 @@ class Library:
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
+            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
             making.mkdir()
             try:
                 for room in ("features", "metrics", DERIVED):
@@ -101,7 +101,7 @@ class Library:
             return cls(path, writable=allowed if writable is None else writable)
         except SemblanceError:
             # With a full disk a library can still be looked at.
-            if writable is not None or not allowed or not has_no_room(path):
+            if writable is not None or not allowed or not disk_is_full(path):
                 raise
             return cls(path, writable=False)
 
@@ -208,7 +208,7 @@ class Library:
                 known[name].unlink(missing_ok=True)
             kept = {record.file.stem for record in self.metrics()}
             folder = self.path / "metrics"
-            sweep(found for found in folder.iterdir() if found.stem not in kept)
+            remove_abandoned(found for found in folder.iterdir() if found.stem not in kept)
             for found in (self.path / DERIVED).iterdir():
                 if found.name.partition(".")[0] not in kept:
                     found.unlink(missing_ok=True)
@@ -280,7 +280,7 @@ class Library:
         }
 
 
-def sweep(found: Iterable[Path]) -> None:
+def remove_abandoned(found: Iterable[Path]) -> None:
     """Remove what a killed program left half made; what is younger may still be worked on."""
     for path in found:
         with contextlib.suppress(OSError):

@@ -8,7 +8,7 @@ from typing import Any
 
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
-from semblance.core.library.letters import finding_letters
+from semblance.core.library.finding_letters import finding_letters
 from semblance.core.reports.distances import digits_for
 from semblance.core.reports.privacy import Eraser, texts_of
 

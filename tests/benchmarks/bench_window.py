@@ -31,7 +31,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder
     from tests.helpers.windows import open_window
 
@@ -122,7 +122,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
     from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
     from tests.helpers.windows import open_window
 

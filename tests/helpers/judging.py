@@ -11,7 +11,7 @@ from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import State
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
@@ -26,7 +26,7 @@ def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
     """A window's parts on a copy of ``library``."""
     shutil.copytree(library, copy)
     context = Context(State(), jobs, Messages(), Settings())
-    context.state.set_library(publish(copy))
+    context.state.set_library(read_snapshot(copy))
     return context
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 
 #: Plain distances of all features.

@@ -23,12 +23,12 @@ import numpy as np
 
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import open_image
-from semblance.core.library.content import content_of_file
+from semblance.core.library.content_hashes import content_of_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.row_sums import changed_rows
 from semblance.core.metrics.storage import load_metric
-from semblance.core.workflows.upkeep.backing_up import restore
+from semblance.core.workflows.maintenance.backup import restore
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched

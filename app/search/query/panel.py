@@ -41,7 +41,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.card_images import WindowLevel

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns, Indices, no_cases
+from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
 from semblance.core.reports.distances import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.

@@ -35,11 +35,11 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
-    findings,
     roc_curves,
+    roc_findings,
     scored_metrics,
 )
-from semblance.core.workflows.library.opening import LibrarySnapshot, publish
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.reports.drawing import draw
 from semblance.core.workflows.reports.sealing import sealed
 from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
@@ -80,7 +80,7 @@ def report_document(
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
     card = loaded.metric.card
     scores = loaded.record.scores or {}
-    snapshot = publish(library)
+    snapshot = read_snapshot(library)
     query = _query_facts(loaded, result.query, identified=options.identified)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
@@ -249,7 +249,7 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
         return ()
-    known = findings(metrics, snapshot.columns.findings)
+    known = roc_findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
         (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))

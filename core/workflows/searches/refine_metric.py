@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
@@ -216,7 +216,7 @@ def save_refined(
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
     card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
-    if seen := elsewhere(record.card):
+    if seen := contents_elsewhere(record.card):
         card[ELSEWHERE] = list(seen)
     training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)

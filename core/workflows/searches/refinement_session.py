@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import elsewhere
+from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.search_result import query_features
 
@@ -242,7 +242,9 @@ class RefinementSession:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
         seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
-        fresh = np.isin(loaded.rows, loaded.identities.fresh(seen, elsewhere(loaded.record.card)))
+        fresh = np.isin(
+            loaded.rows, loaded.identity_index.unseen(seen, contents_elsewhere(loaded.record.card))
+        )
         fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
@@ -253,8 +255,8 @@ class RefinementSession:
         known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
             loaded.patients[places]
         )
-        known = known and not elsewhere(loaded.record.card)
-        own = loaded.identities.codes(loaded.rows[places])
+        known = known and not contents_elsewhere(loaded.record.card)
+        own = loaded.identity_index.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.splits import holdout, patient_codes
-from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm

@@ -76,7 +76,7 @@ def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
     def fail(*args: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("semblance.core.workflows.library.describing.describe_library", fail)
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
     status, out, err = told("info", library)
     assert (status, out) == (1, "")
     assert err == (
@@ -90,7 +90,7 @@ def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
 
 def test_numbers_json_does_not_know_print_nothing_half(told, library, monkeypatch):
     monkeypatch.setattr(
-        "semblance.core.workflows.library.describing.describe_library",
+        "semblance.core.workflows.library.descriptions.describe_library",
         lambda path: {"a": 1, "b": float("nan")},
     )
     status, out, err = told("info", library, "--json")
@@ -126,13 +126,13 @@ def test_cancelled_work_says_so(told, library, monkeypatch):
     def cancel(*args: object, **more: object) -> None:
         raise Cancelled
 
-    monkeypatch.setattr("semblance.core.workflows.library.describing.describe_library", cancel)
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", cancel)
     assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
     def interrupt(*args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semblance.core.workflows.library.describing.describe_library", interrupt)
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", interrupt)
     assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
 

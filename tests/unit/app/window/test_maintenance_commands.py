@@ -10,7 +10,7 @@ from semblance.app import screenshot
 from semblance.app.library import maintenance_commands
 from semblance.core.library.export_log import exports_of
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
 

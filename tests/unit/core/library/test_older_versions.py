@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.library import schema
 from semblance.core.library.library import Library
-from semblance.core.workflows.upkeep.checking import check_library
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.libraries import make_library, raw
 from tests.helpers.older_libraries import VERSIONS, described, older_library
 
@@ -54,7 +54,7 @@ def test_brought_up_to_date_it_is_like_a_new_one(tmp_path, version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_check_tells_what_it_lacks_and_that_its_numbers_have_no_sums(tmp_path, version):
-    result = check_library(older_library(tmp_path / "old", version))
+    result = verify_library(older_library(tmp_path / "old", version))
     assert [(f.part, f.harm) for f in result.findings] == [
         ("images", True),
         ("features", False),

@@ -14,12 +14,12 @@ from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.errors import BadInput
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.imaging.card_images import WindowLevel
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
@@ -286,7 +286,7 @@ class TestGreysAsTheQuerys:
         Image.fromarray(np.dstack([ramp, ramp[:, ::-1], ramp])).save(folder / "c.png")
         library = tmp_path / "Ramps.semblance"
         import_source(folder, library)
-        context.state.set_library(publish(library))
+        context.state.set_library(read_snapshot(library))
         yield context.state.columns
 
     def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from semblance.core.library import open_library
 from semblance.core.workflows.features.suitable_extractors import extractor_suitabilities, suitable_extractors
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.images import striped_folder
 
 
@@ -18,7 +18,7 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
         "polyp": "no case is a volume",
         "raw": "no case comes from a table",
     }
-    assert publish(library).extractors == fits
+    assert read_snapshot(library).extractors == fits
 
 
 def test_a_table_has_no_images(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.imaging import card_images, library_cache
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.library.close_library import close_library
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 
 
@@ -35,7 +35,7 @@ def test_those_looked_at_longest_ago_are_closed(libraries):
 def test_one_that_is_closed_is_let_go_of(libraries):
     for path in libraries[:2]:
         card_images.card_images(path, [], 64)
-    let_go(libraries[0])
+    close_library(libraries[0])
     assert list(library_cache._open) == [libraries[1]]
 
 

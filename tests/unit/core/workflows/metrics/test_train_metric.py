@@ -13,7 +13,7 @@ from semblance.core.metrics.storage import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import train_metric as training
 from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, score_metric, train_metric
 from semblance.core.workflows.searches.search_result import nearest_cases

@@ -15,7 +15,7 @@ from semblance.core.library.library import Library
 from semblance.core.reports.card_writing import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.metric_exchange import (
     ABOUT,
     METRIC,

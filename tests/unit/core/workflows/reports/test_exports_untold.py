@@ -20,8 +20,8 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.exported import exports
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.reports import cards, drawing, reporting
@@ -29,7 +29,7 @@ from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
-from tests.unit.core.workflows.library.test_deidentified import PLANTED, film
+from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film
 
 WORKFLOWS = Path(__file__).resolve().parents[4] / "core" / "workflows"
 USER, HOME = "quentin-larkspur", "homefolder-of-ourania"
@@ -82,8 +82,8 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
 }
 #: Not here, and why.
 ELSEWHERE = {
-    "backing_up": "a backup holds all the library knows, and says so",
-    "exported": "notes what the window grabs from its own screen; tests/unit/app/viewer",
+    "backup": "a backup holds all the library knows, and says so",
+    "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
     "experimenting": "tests/unit/core/research/test_export.py",
 }
 
@@ -134,17 +134,17 @@ def planted_in(told: str) -> list[str]:
 )
 def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
     library, case, _ = made
-    noted = len(exports(library))
+    noted = len(list_exports(library))
     files = EXPORTS[workflow][kind]((library, case, tmp_path))
     assert files
     for file in files:
         assert planted_in(told_by(file)) == [], file.name
         assert planted_in(file.name) == []
-    assert len(exports(library)) > noted
+    assert len(list_exports(library)) > noted
 
 
 def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):
-    lines = [dict(line) for line in exports(made[0])]
+    lines = [dict(line) for line in list_exports(made[0])]
     assert {line.pop("by") for line in lines} == {USER}
     assert planted_in(json.dumps(lines)) == []
 
@@ -153,7 +153,7 @@ def test_an_identified_report_is_noted_as_such(made, tmp_path):
     library, case, _ = made
     search = Search("plain", Query(case))
     reporting.write_search_report(library, search, tmp_path / "r.csv", ReportOptions(identified=True))
-    assert exports(library)[-1]["identified"] is True
+    assert list_exports(library)[-1]["identified"] is True
 
 
 def silent_about(folder: Path) -> list[str]:

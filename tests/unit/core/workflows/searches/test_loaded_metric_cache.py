@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
@@ -62,7 +62,7 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert open_metric(table, "plain") is loaded
     write_table(tmp_path / "t.csv", n=64)
     elsewhere(
-        "from semblance.core.workflows.library.importing import import_source\n"
+        "from semblance.core.workflows.library.import_source import import_source\n"
         "from semblance.core.workflows.features.extract_features import extract_features\n"
         "import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "extract_features(Path(sys.argv[2]), 'raw')\n",
