@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from semblance.app.cli.console import show_list
-from semblance.app.cli.parts import Json, print_document
+from semblance.app.cli.options import Json
+from semblance.app.cli.output import print_document, show_fields
 
 NAMES = ("learners", "extractors", "kinds", "protocols")
 
-#: Added to the other commands by :mod:`semblance.app.cli.main`.
-cli = typer.Typer()
+commands = typer.Typer()
 
 
 def show(name: str, as_json: bool) -> None:
@@ -23,28 +22,28 @@ def show(name: str, as_json: bool) -> None:
         "kinds": descriptions.describe_kinds,
         "protocols": descriptions.describe_protocols,
     }
-    print_document(describe[name](), as_json, show_list)
+    print_document(describe[name](), as_json, show_fields)
 
 
-@cli.command()
+@commands.command()
 def learners(as_json: Json = False) -> None:
     """Every learner with its parameters."""
     show("learners", as_json)
 
 
-@cli.command()
+@commands.command()
 def extractors(as_json: Json = False) -> None:
     """Every extractor with its parameters."""
     show("extractors", as_json)
 
 
-@cli.command()
+@commands.command()
 def kinds(as_json: Json = False) -> None:
     """Every kind of source that can be imported."""
     show("kinds", as_json)
 
 
-@cli.command()
+@commands.command()
 def protocols(as_json: Json = False) -> None:
     """Every evaluation protocol."""
     show("protocols", as_json)

@@ -7,22 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.console import ConsoleReporter, echo
-from semblance.app.cli.parts import Json, LibraryPath, parsed_region, print_document
+from semblance.app.cli.options import Json, LibraryPath, parse_region
+from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
 
-#: Added to the other commands by :mod:`semblance.app.cli.main`.
-cli = typer.Typer()
+commands = typer.Typer()
 
 
-def show_batch(document: Any) -> None:
+def show_reports(document: Any) -> None:
     count = len(document["files"])
     echo(f"{document['folder']}: {count:,} report{'' if count == 1 else 's'}, listed in reports.csv.")
     for failed in document["failed"]:
         echo(f"No report of {failed['case_id']}: {failed['reason']}")
 
 
-@cli.command()
+@commands.command()
 def report(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
@@ -43,6 +43,9 @@ def report(
     logo: Annotated[Path | None, typer.Option(metavar="FILE", help="A PNG or JPEG beside the name.")] = None,
     comment: Annotated[str, typer.Option(metavar="TEXT", help="Your own words.")] = "",
     identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
+    free_text: Annotated[
+        bool, typer.Option("--free-text", help="Keep comments and other free text about the case.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
@@ -54,8 +57,8 @@ def report(
     asked = [given for given in (case, image, cases) if given is not None]
     if len(asked) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
-    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified)
-    part = parsed_region(region)
+    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified, free_text)
+    part = parse_region(region)
     with ConsoleReporter() as reporter:
         if cases is None:
             search = Search(metric, Query(case, image, part))
@@ -65,14 +68,14 @@ def report(
         if part is not None:
             raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")
         search = Search(metric, Query())
-        chosen = _named(library, metric, cases)
+        chosen = _query_ids(library, metric, cases)
         result = write_reports(library, search, chosen, out, kind, options, reporter=reporter)
-    print_document(result.to_json(), as_json, show_batch)
+    print_document(result.to_json(), as_json, show_reports)
     if not result.files:
         raise SemblanceError(f"None of the {len(chosen):,} cases gave a report.", "See the reasons above.")
 
 
-def _named(library: Path, metric: str, cases: str) -> list[str]:
+def _query_ids(library: Path, metric: str, cases: str) -> list[str]:
     """The ids that ``--cases`` means."""
     from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 

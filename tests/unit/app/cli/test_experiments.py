@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from semblance.app.cli.experiment import LiveReporter
+from semblance.app.cli.experiments import LiveReporter
 from semblance.app.cli.main import run
 from tests.helpers.tables import write_table
 

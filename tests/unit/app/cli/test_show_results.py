@@ -1,43 +1,18 @@
 from __future__ import annotations
 
-import os
-import signal
-import threading
-
 import pytest
 
-from semblance.app.cli import console
-from semblance.app.cli.console import (
-    ConsoleReporter,
+from semblance.app.cli.show_results import (
     show_cases,
     show_import,
     show_info,
-    show_list,
     show_scores,
     show_table_scores,
 )
-from semblance.core.tasks import Cancelled
 
 
 def interval(mean, low=None, high=None):
     return {"mean": mean, "ci95": None if low is None else [low, high]}
-
-
-def test_any_document_as_indented_lines(capsys):
-    show_list(
-        {"name": "x", "none": None, "empty": [], "share": 0.123456, "in": {"deep": [1, {"a": 2, "b": 3}]}}
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "name: x",
-        "none: –",
-        "empty: –",
-        "share: 0.1235",
-        "in:",
-        "  deep:",
-        "    - 1",
-        "    - a: 2",
-        "      b: 3",
-    ]
 
 
 @pytest.mark.parametrize(("n", "more"), [(10, False), (11, True)])
@@ -203,57 +178,3 @@ def test_several_tables_end_with_the_ranks_over_all(capsys):
         "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
         "failed: c.csv: is empty",
     ]
-
-
-def test_words_go_to_stderr(capsys):
-    console.say("Reading\n")
-    assert capsys.readouterr() == ("", "Reading\n")
-
-
-def test_the_first_ctrl_c_cancels_and_the_second_ends():
-    before = signal.getsignal(signal.SIGINT)
-    with ConsoleReporter() as reporter:
-        reporter.progress(1, 10, "Extracting")
-        reporter.progress(2, None, "Extracting")
-        reporter.check_cancelled()
-        os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(Cancelled):
-            reporter.check_cancelled()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_progress_off_the_main_thread_takes_no_signals():
-    before = signal.getsignal(signal.SIGINT)
-    during = []
-
-    def work():
-        with ConsoleReporter() as reporter:
-            reporter.progress(1, 1, "Training")
-            during.append(signal.getsignal(signal.SIGINT))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert during == [before]
-
-
-def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
-    name = "a\x1b]0;owned\x07[left][/b]\x9b.png"
-    show_cases(
-        {
-            "results": [{"rank": 1, "case_id": name, "finding": name, "distance": 0.5, "path": name}],
-            "hidden": {"same_patient": 0, "near_duplicates": 0},
-            "vote": {"counts": {name: 1}, "calibrated": False, "why_not": name},
-            "no_good_match": False,
-            "warnings": [],
-        }
-    )
-    show_list({"case_ids": [name]})
-    console.say(name)
-    told = capsys.readouterr()
-    shown = r"a\x1b]0;owned\x07[left][/b]\x9b.png"
-    assert told.out.count(shown) == 5
-    assert told.err == shown + "\n"
-    assert not set(told.out + told.err) & {"\x1b", "\x07", "\x9b"}

@@ -1,152 +1,23 @@
-"""What the command line shows: progress on stderr, results on stdout."""
+"""Results as a person reads them on stdout: counts, rankings and scores."""
 
 from __future__ import annotations
 
-import contextlib
-import re
-import signal
-import sys
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from types import FrameType
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
-import typer
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from semblance.core.tasks import Cancelled, Reporter
+from semblance.app.cli.output import clean, echo, show_fields, stdout
 
-_errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-#: Tables that go into a file or a pipe are not cut at a terminal's width.
-PIPE_WIDTH, WIDE = 200, 1000
-#: Control characters, but for ends of lines and tabs.
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: Case ids shown without --json.
 FEW = 10
-_out = Console(
-    highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
-)
-
-
-def clean(text: str) -> str:
-    """``text`` with what a terminal would obey spelled out: a file may be called anything."""
-    return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
-
-
-def echo(text: str) -> None:
-    """Text on stdout."""
-    typer.echo(clean(text))
-
-
-def say(text: str) -> None:
-    """One line on stderr."""
-    sys.stderr.write(clean(text.rstrip()) + "\n")
-
-
-class _Bars(Progress):
-    """Progress bars, and above them what has been found so far."""
-
-    above: RenderableType | None = None
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        if self.above is not None:
-            yield self.above
-        yield from super().get_renderables()
-
-
-class ConsoleReporter(Reporter):
-    """A progress bar with time left on stderr; Ctrl-C cancels, and a second one ends at once."""
-
-    def __init__(self) -> None:
-        self._bars = _Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=_errors,
-            transient=True,
-            disable=not _errors.is_terminal,
-        )
-        self._tasks: dict[str, Any] = {}
-        self._cancelled = threading.Event()
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        with contextlib.suppress(ValueError):  # only the main thread may take signals
-            self._before = signal.signal(signal.SIGINT, self._interrupted)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def progress(self, done: int, total: int | None, what: str) -> None:
-        if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(clean(what), total=total)
-        self._bars.update(self._tasks[what], completed=done, total=total)
-
-    def show_above(self, found: RenderableType) -> None:
-        """Show ``found`` above the bars, in place of what was there."""
-        self._bars.above = found
-
-    def check_cancelled(self) -> None:
-        if self._cancelled.is_set():
-            raise Cancelled
-
-    def _interrupted(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._cancelled.is_set():
-            raise KeyboardInterrupt
-        self._cancelled.set()
-
-
-def show_rich(table: Table) -> None:
-    """A table on stdout, as wide as it is where that is a file."""
-    if sys.stdout.isatty():
-        _out.print(table)
-    else:
-        Console(highlight=False, markup=False, soft_wrap=True, width=WIDE).print(table)
-
-
-def show_list(document: Any) -> None:
-    """Any document as indented lines."""
-    for line in _lines(document, 0):
-        echo(line)
-
-
-def _lines(value: Any, depth: int) -> list[str]:
-    pad = "  " * depth
-    if isinstance(value, Mapping):
-        out = []
-        for key, inner in value.items():
-            if isinstance(inner, Mapping | list | tuple) and inner:
-                out += [f"{pad}{key}:", *_lines(inner, depth + 1)]
-            else:
-                out.append(f"{pad}{key}: {_plain(inner)}")
-        return out
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        out = []
-        for inner in value:
-            block = _lines(inner, depth + 1)
-            out += [f"{pad}- {block[0].lstrip()}", *block[1:]] if block else []
-        return out
-    return [f"{pad}{_plain(value)}"]
-
-
-def _plain(value: Any) -> str:
-    if value is None or value in ([], {}, ()):
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def show_info(document: Mapping[str, Any]) -> None:
     """A library, of its case ids the first few."""
     ids = document["case_ids"]
     more = len(ids) > FEW
-    show_list({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
+    show_fields({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
 
 
 def show_import(document: Mapping[str, Any]) -> None:
@@ -181,7 +52,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
     for line in document["results"]:
         cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
         table.add_row(*map(clean, cells))
-    _out.print(table)
+    stdout.print(table)
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} alike; "
@@ -224,7 +95,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
         if printed:
             cells.append("; ".join(_printed(value) for value in result["printed"]) or "–")
         table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
-    _out.print(table)
+    stdout.print(table)
     source = document["source"]
     echo(
         f"{document['protocol']}, {document['repeats']} repeats, seed {document['seed']}; "

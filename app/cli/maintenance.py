@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.console import ConsoleReporter, echo
-from semblance.app.cli.parts import Json, LibraryPath, print_document
+from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import SemblanceError
 
-#: Added to the other commands by :mod:`semblance.app.cli.main`.
-cli = typer.Typer()
+commands = typer.Typer()
 
 
 def show_check(document: Any) -> None:
@@ -56,7 +56,7 @@ def show_exports(document: Any) -> None:
         echo("Nothing was exported from this library so far.")
 
 
-@cli.command()
+@commands.command()
 def doctor(
     library: LibraryPath,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
@@ -78,7 +78,7 @@ def doctor(
         )
 
 
-@cli.command()
+@commands.command()
 def backup(
     library: LibraryPath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .zip file.")],
@@ -92,7 +92,7 @@ def backup(
     print_document(document, as_json, show_backup)
 
 
-@cli.command()
+@commands.command()
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     library: LibraryPath,
@@ -106,7 +106,7 @@ def restore(
     print_document(result.to_json(), as_json, show_restored)
 
 
-@cli.command("audit-log")
+@commands.command("audit-log")
 def audit_log(library: LibraryPath, as_json: Json = False) -> None:
     """What was exported from a library: when, what, and whether with patients' ids."""
     from semblance.core.workflows.library.exports import list_exports

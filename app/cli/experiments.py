@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from semblance.app.cli.completing import learner_names, protocol_names
-from semblance.app.cli.console import ConsoleReporter, clean, echo, show_rich
-from semblance.app.cli.parts import Json, print_document
+from semblance.app.cli.completion import learner_names, protocol_names
+from semblance.app.cli.options import Json
+from semblance.app.cli.output import clean, echo, print_document, print_table
+from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
 
-experiment = typer.Typer(
+commands = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -62,7 +63,7 @@ def live_scores(document: Mapping[str, Any]) -> Table:
     return table
 
 
-@experiment.command("run")
+@commands.command("run")
 def run_(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where finished cells are kept.")],
     spec: Annotated[
@@ -145,7 +146,7 @@ def run_(
     print_document(document, as_json, show_experiment)
 
 
-@experiment.command()
+@commands.command()
 def resume(
     folder: Folder,
     workers: Workers = None,
@@ -163,7 +164,7 @@ def resume(
     print_document(document, as_json, show_experiment)
 
 
-@experiment.command()
+@commands.command()
 def show(folder: Folder, as_json: Json = False) -> None:
     """What the finished cells say, also while others are being measured."""
     from semblance.core.workflows.research.experiments import show_experiment as read
@@ -171,7 +172,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
     print_document(read(folder), as_json, show_experiment)
 
 
-@experiment.command()
+@commands.command()
 def export(
     folder: Folder,
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")],
@@ -196,7 +197,7 @@ def show_experiment(document: Mapping[str, Any]) -> None:
     for protocol in dict.fromkeys(row["protocol"] for row in document["results"]):
         rows = [row for row in document["results"] if row["protocol"] == protocol]
         echo(f"{protocol}:")
-        show_rich(_scores(rows))
+        print_table(_scores(rows))
     for test in document.get("over_tables", ()):
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
         echo(

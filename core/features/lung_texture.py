@@ -1,4 +1,4 @@
-"""The extractor of lung texture."""
+"""Texture of lung in CT slices in 43 numbers: densities, pairs, runs and differences of grey levels."""
 
 from __future__ import annotations
 
@@ -8,20 +8,154 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.lung_texture.definitions import DEFINITIONS
-from semblance.core.features.lung_texture.grey_levels import (
-    Levels,
-    Mask,
-    Table,
-    cooccurrence,
-    levels_of,
-    pairs,
-    runs,
-)
+from semblance.core.features.extractor import Extractor, FeatureDefinition, FeatureName
 from semblance.core.features.resampling import finite
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
+
+FIRST_ORDER, LOW, PAIRS = "First order", "Low attenuation", "Co-occurrence"
+RUNS, DIFFERENCES = "Run length", "Grey-level difference"
+
+
+_FIRST_ORDER = (
+    ("mean", "HU", "mean density"),
+    ("deviation", "HU", "standard deviation"),
+    ("skewness", "", "third standardised moment"),
+    ("kurtosis", "", "fourth standardised moment minus 3"),
+    ("energy", "", "sum p(i)^2 over 32 grey levels"),
+    ("entropy", "bits", "-sum p(i) log2 p(i)"),
+    ("5th percentile", "HU", ""),
+    ("25th percentile", "HU", ""),
+    ("median", "HU", ""),
+    ("75th percentile", "HU", ""),
+    ("95th percentile", "HU", ""),
+    ("mean absolute deviation", "HU", "mean |x - mean|"),
+)
+_LOW = (
+    ("share below -950 HU", "", "emphysema (Gevenois et al. 1996)"),
+    ("share below -910 HU", "", "emphysema in thick slices (Müller et al. 1988)"),
+    ("share below -856 HU", "", "trapped air (in expiration)"),
+    ("clusters below -910 HU", "", "connected areas (8 neighbours) over pixels below -910 HU"),
+    ("largest cluster below -910 HU", "", "pixels of the largest area over pixels below -910 HU"),
+)
+#: p(i, j) of pairs one pixel apart in four directions and both ways, of 32 levels (Haralick et al. 1973).
+_PAIRS = (
+    ("contrast", "", "sum p (i - j)^2"),
+    ("dissimilarity", "", "sum p |i - j|"),
+    ("homogeneity", "", "sum p / (1 + (i - j)^2)"),
+    ("angular second moment", "", "sum p^2"),
+    ("entropy", "bits", "-sum p log2 p"),
+    ("correlation", "", "sum p (i - m)(j - m) / s^2; 1 where all is one level"),
+    ("variance", "", "s^2 = sum p (i - m)^2"),
+    ("cluster shade", "", "cube root of sum p (i + j - 2 m)^3"),
+    ("cluster prominence", "", "fourth root of sum p (i + j - 2 m)^4"),
+    ("largest probability", "", "max p"),
+    ("contrast, 3 pixels apart", "", "as above, of pairs 3 pixels apart"),
+    ("correlation, 3 pixels apart", "", "as above, of pairs 3 pixels apart"),
+)
+#: r(i, l) runs of level i (1..16) and length l in four directions (Galloway 1975, Chu 1990), N in all.
+_RUNS = (
+    ("short runs", "", "sum r / l^2 / N"),
+    ("long runs", "", "sum r l^2 / N"),
+    ("grey-level non-uniformity", "", "sum over i of (sum over l of r)^2 / N^2"),
+    ("run-length non-uniformity", "", "sum over l of (sum over i of r)^2 / N^2"),
+    ("run percentage", "", "N / (4 pixels)"),
+    ("runs of low density", "", "sum r / i^2 / N"),
+    ("runs of high density", "", "sum r i^2 / N"),
+    ("run entropy", "bits", "-sum (r / N) log2 (r / N)"),
+)
+#: d(k) share of pairs one pixel apart in four directions that differ by k of 32 levels (Weszka et al. 1976).
+_DIFFERENCES = (
+    ("mean", "", "sum k d"),
+    ("variance", "", "sum (k - mean)^2 d"),
+    ("contrast", "", "sum k^2 d"),
+    ("angular second moment", "", "sum d^2"),
+    ("entropy", "bits", "-sum d log2 d"),
+    ("inverse difference moment", "", "sum d / (1 + k^2)"),
+)
+
+DEFINITIONS: tuple[FeatureDefinition, ...] = tuple(
+    FeatureDefinition(name, group, unit, formula)
+    for group, rows in (
+        (FIRST_ORDER, _FIRST_ORDER),
+        (LOW, _LOW),
+        (PAIRS, _PAIRS),
+        (RUNS, _RUNS),
+        (DIFFERENCES, _DIFFERENCES),
+    )
+    for name, unit, formula in rows
+)
+
+
+Levels = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Table = npt.NDArray[np.float64]
+
+#: Right, down right, down, down left: the others are these seen from the other end.
+DIRECTIONS = ((0, 1), (1, 1), (1, 0), (1, -1))
+#: HU of the lowest and of the highest level's outer ends; beyond them the outer levels go on.
+LOWEST, HIGHEST = -1000.0, 200.0
+
+
+def levels_of(hu: npt.NDArray[np.float32], count: int) -> Levels:
+    """Densities of any shape as levels 0 to ``count`` - 1 of equal width."""
+    scaled = (hu - np.float32(LOWEST)) * np.float32(count / (HIGHEST - LOWEST))
+    levels: Levels = np.clip(np.floor(scaled), 0, count - 1).astype(np.int64)
+    return levels
+
+
+def pairs(levels: Levels, inside: Mask, distance: int) -> tuple[Levels, Levels]:
+    """(m,) and (m,) the levels of all pixels ``distance`` apart in the four directions, both ``inside``."""
+    first, second = [], []
+    height, width = levels.shape
+    for down, right in DIRECTIONS:
+        dy, dx = down * distance, right * distance
+        if dy >= height or abs(dx) >= width:
+            continue
+        here = (slice(0, height - dy), slice(max(0, -dx), width - max(0, dx)))
+        there = (slice(dy, height), slice(max(0, dx), width - max(0, -dx)))
+        both = inside[here] & inside[there]
+        first.append(levels[here][both])
+        second.append(levels[there][both])
+    if not first:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return np.concatenate(first), np.concatenate(second)
+
+
+def cooccurrence(first: Levels, second: Levels, count: int) -> Table:
+    """(count, count) symmetric shares of pairs; all zero without a pair."""
+    table = np.bincount(first * count + second, minlength=count * count).reshape(count, count)
+    both = (table + table.T).astype(np.float64)
+    return both / max(float(both.sum()), 1.0)
+
+
+def runs(levels: Levels, inside: Mask) -> tuple[Levels, Levels]:
+    """(n,) the levels and (n,) the lengths of all runs of one level in the four directions."""
+    height, width = levels.shape
+    row, column = np.indices((height, width))
+    found, lengths = [], []
+    for down, right in DIRECTIONS:
+        line, place = _lines(row, column, down, right, height, width)
+        order = np.lexsort((place.ravel(), line.ravel()))
+        # What lies outside is a level of its own, taken out afterwards.
+        along = np.where(inside, levels, -1).ravel()[order]
+        of_line = line.ravel()[order]
+        starts = np.flatnonzero(np.concatenate([[True], (np.diff(along) != 0) | (np.diff(of_line) != 0)]))
+        length = np.diff(np.concatenate([starts, [len(along)]]))
+        kept = along[starts] >= 0
+        found.append(along[starts][kept])
+        lengths.append(length[kept])
+    return np.concatenate(found), np.concatenate(lengths)
+
+
+def _lines(
+    row: Levels, column: Levels, down: int, right: int, height: int, width: int
+) -> tuple[Levels, Levels]:
+    """The line in a direction that each pixel lies on, and its place along it."""
+    if down == 0:
+        return row, column
+    return column - right * row + height + width, row
+
 
 #: Levels of pairs and differences, and of runs, which would be cut short by more.
 LEVELS, RUN_LEVELS = 32, 16
@@ -44,7 +178,7 @@ class LungTexture(Extractor):
     only; the groups are those of the field).
 
     12 of first order, 5 of low attenuation, 12 of co-occurrence, 8 of run length, 6 of grey-level difference;
-    see :mod:`semblance.core.features.lung_texture.definitions`. Pixels outside the outline take no part. Images that
+    see :data:`DEFINITIONS`. Pixels outside the outline take no part. Images that
     hold no Hounsfield units are taken for screenshots in the lung window (-1350 to 150 HU).
     """
 
