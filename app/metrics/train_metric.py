@@ -13,7 +13,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
 from semblance.core.workflows.evaluation import hardest_queries
-from semblance.core.workflows.evaluation.hardest_queries import Hardest
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, TrainResult
 
@@ -83,7 +83,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
         channel="hardest",
     )
 
-    def show(found: Hardest) -> None:
+    def show(found: HardestQueries) -> None:
         if state.path != path:
             return
         if not found.rows:

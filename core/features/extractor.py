@@ -18,6 +18,17 @@ from semblance.core.parameters import Parameter, Value, checked
 
 
 @dataclass(frozen=True)
+class FeatureDefinition:
+    """One number: its ``name``, the ``group`` it is explained with, its ``unit`` ("" for plain numbers) and
+    its ``formula`` in words or symbols."""
+
+    name: str
+    group: str
+    unit: str
+    formula: str
+
+
+@dataclass(frozen=True)
 class FeatureName:
     """One column: its ``name``, unique within the extractor, and the ``group`` it is explained with."""
 

@@ -273,14 +273,14 @@ def _copy(
     name, width = of
     # By other names: Python cannot take some that a damaged catalogue may have.
     called = [f"c{place}" for place in range(width)]
-    rows_of = f"WITH it(number,{','.join(called)}) AS (SELECT rowid,* FROM {quoted(name)} NOT INDEXED)"
+    result_rows = f"WITH it(number,{','.join(called)}) AS (SELECT rowid,* FROM {quoted(name)} NOT INDEXED)"
     read = ",".join(called[place] for place in columns.values())
     written = ",".join(map(quoted, columns))
     copied = 0
     for order in ("ASC", "DESC"):
         whole = False
         with contextlib.suppress(sqlite3.DatabaseError):
-            rows = source.execute(f"{rows_of} SELECT {read} FROM it ORDER BY number {order}")
+            rows = source.execute(f"{result_rows} SELECT {read} FROM it ORDER BY number {order}")
             while row := rows.fetchone():
                 places = ",".join("CAST(? AS TEXT)" if isinstance(value, _Text) else "?" for value in row)
                 put = f'INSERT OR IGNORE INTO "{table}" ({written}) VALUES ({places})'

@@ -64,7 +64,7 @@ def values_of(rows: Sequence[int], width: int = 3) -> np.ndarray:
     return np.array([[row + 0.25 * column for column in range(width)] for row in rows], dtype=np.float32)
 
 
-def rows_of(library: Library) -> np.ndarray:
+def result_rows(library: Library) -> np.ndarray:
     """(n,) ids of all cases."""
     return np.array([r.id for r in library.catalogue.all_cases()], dtype=np.int64)
 

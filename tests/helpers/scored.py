@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.evaluation.calibration import HeldOutVotes, calibrate
+from semblance.core.evaluation.calibration import NeighbourVotes, calibrate
 from semblance.core.evaluation.evaluate_metric import (
     HELD_OUT_PATIENTS,
     FindingRoc,
@@ -96,7 +96,7 @@ def calibrated(made: MetricFacts, findings: Sequence[str] = FINDINGS) -> MetricF
     right."""
     rows = np.arange(TRAINED, CASES)
     votes = rows % 11
-    held_out = HeldOutVotes(
+    held_out = NeighbourVotes(
         rows,
         votes,
         np.full(len(rows), 10),

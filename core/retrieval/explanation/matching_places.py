@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
-from semblance.core.features.mass.extractor import Mass
+from semblance.core.features.mass import Mass
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, tr_lazy

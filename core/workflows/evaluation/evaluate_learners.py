@@ -83,7 +83,7 @@ def evaluate_tables(
     results, documents, failed = [], [], []
     for one, (protocol, specs) in zip(requests, read, strict=True):
         try:
-            result, left_out = _evaluated(one, protocol, specs, _OfTable(reporter, str(one.table)))
+            result, left_out = _evaluated(one, protocol, specs, _TableReporter(reporter, str(one.table)))
         except BadInput as problem:
             failed.append({"path": one.table, "reason": str(problem)})
             continue
@@ -105,7 +105,7 @@ def evaluate_tables(
     }
 
 
-class _OfTable(Reporter):
+class _TableReporter(Reporter):
     """Progress with the name of the table it is made on."""
 
     def __init__(self, whole: Reporter, table: str) -> None:

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from semblance.core.evaluation.calibration import Calibration, calibrate
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.findings_map import DROPPED
-from semblance.core.evaluation.neighbour_votes import VOTERS, held_out_votes
+from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
 
-def calibrated_vote(
+def calibrate_estimate(
     library: Library,
     metric: Metric,
     everything: EvaluationData,
@@ -48,13 +48,13 @@ def calibrated_vote(
     told = [renamed.get(name, name) for name in everything.y.tolist()]
     named = [name if name and name != DROPPED else None for name in told]
     n = everything.n_cases
-    fresh = np.isin(everything.case_rows, WhoIsWho(library).fresh(training, elsewhere))
+    unseen = np.isin(everything.case_rows, IdentityIndex(library).unseen(training, elsewhere))
     contents = {int(r.id): r.content for r in library.catalogue.all_cases()}
     numbers: dict[str, int] = {}
     keys = [numbers.setdefault(contents[int(row)], len(numbers)) for row in everything.case_rows]
     coordinates, ties = metric.coordinates(everything.X), metric.tie_break(everything.X)
     patients = everything.groups if everything.groups is not None else np.full(n, "")
-    votes = held_out_votes(
+    votes = neighbour_votes(
         index_for(metric.distance, coordinates, ties),
         coordinates,
         ties,
@@ -62,7 +62,7 @@ def calibrated_vote(
         patients=patients.astype(object),
         keys=np.array(keys, dtype=np.int64),
         rows=everything.case_rows,
-        asked=np.flatnonzero(fresh),
+        asked=np.flatnonzero(unseen),
         measured_on=measured_on,
         seed=seed,
         reporter=reporter,

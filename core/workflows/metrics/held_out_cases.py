@@ -14,7 +14,7 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.index import Rows
-from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
+from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Measurable:
-    """A metric with ``data``: ``trained`` and ``fresh`` are places in it. ``everything``: cases without a
+class HeldOutCases:
+    """A metric with ``data``: ``trained`` and ``unseen`` are places in it. ``everything``: cases without a
     finding too; ``renamed``: how findings were renamed; ``seen``: images it saw in other libraries."""
 
     record: MetricRecord
@@ -34,11 +34,11 @@ class Measurable:
     data: EvaluationData
     renamed: Mapping[str, str] | None
     trained: Rows
-    fresh: Rows
+    unseen: Rows
     seen: tuple[str, ...]
 
 
-def measurable(library: Library, name: str) -> Measurable:
+def held_out_cases(library: Library, name: str) -> HeldOutCases:
     """The metric called ``name`` and what it may be measured on.
 
     Raises:
@@ -61,15 +61,15 @@ def measurable(library: Library, name: str) -> Measurable:
             "Its vote asks them, so it can be scored only where they are: in the library it came from.",
         )
     # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
-    seen = elsewhere(record.card)
-    fresh = np.isin(data.case_rows, WhoIsWho(library).fresh(record.training, seen))
-    return Measurable(
+    seen = contents_elsewhere(record.card)
+    unseen = np.isin(data.case_rows, IdentityIndex(library).unseen(record.training, seen))
+    return HeldOutCases(
         record,
         stored_metric(record),
         everything,
         data,
         renamed,
         np.flatnonzero(trained),
-        np.flatnonzero(fresh),
+        np.flatnonzero(unseen),
         seen,
     )

@@ -21,7 +21,7 @@ from semblance.core.library.export_log import note_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_metric import ASKED
 
@@ -170,7 +170,7 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
     feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
-    contents.update(elsewhere(record.card))
+    contents.update(contents_elsewhere(record.card))
     scores = dict(record.scores or {})
     if scores.get("calibration"):
         # Rows of this library's catalogue mean nothing elsewhere.

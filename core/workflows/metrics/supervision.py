@@ -48,7 +48,7 @@ class Supervision:
         )
 
 
-def supervision_of(
+def training_supervision(
     library: Library, request: TrainRequest, learner: Learner, train: EvaluationData
 ) -> Supervision:
     """What ``request`` lets ``learner`` learn from the training cases.
@@ -62,7 +62,7 @@ def supervision_of(
         if y is None and learner.accepts:
             raise BadInput("Nothing to learn from is chosen.", "Learn from findings, judgements or both.")
         return Supervision(y)
-    check_takes_judgements(type(learner))
+    check_accepts_judgements(type(learner))
     made = [Judgement.from_record(one) for one in _in_force(library, request.judgements)]
     if not made:
         from semblance.core.library.judgements import ledgers
@@ -107,7 +107,7 @@ def supervision_of(
     return Supervision(y, None, np.concatenate([found, drawn]), len(found), note)
 
 
-def check_takes_judgements(learner: type[Learner]) -> None:
+def check_accepts_judgements(learner: type[Learner]) -> None:
     """Raises BadInput for a learner that takes neither pairs nor triplets."""
     if not learner.accepts & {"pairs", "triplets"}:
         able = join_texts(as_lazy(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})

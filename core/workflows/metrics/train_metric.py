@@ -29,10 +29,10 @@ from semblance.core.metrics.training import TrainingPoint
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
-from semblance.core.workflows.metrics.calibrate_estimate import calibrated_vote
-from semblance.core.workflows.metrics.held_out_cases import measurable
+from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
+from semblance.core.workflows.metrics.held_out_cases import held_out_cases
 from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
-from semblance.core.workflows.metrics.supervision import supervision_of
+from semblance.core.workflows.metrics.supervision import training_supervision
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -169,7 +169,7 @@ def fit_and_score(
     fitted, rows = fit_steps(steps, train.X, train.y)
     held_out = data.rows(split.test)
     curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
-    said = supervision_of(library, request, learner, train)
+    said = training_supervision(library, request, learner, train)
     learner.fit(rows, said.y, groups=train.groups, reporter=curve, pairs=said.pairs, triplets=said.triplets)
     curve.end()
     metric = said.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
@@ -177,7 +177,7 @@ def fit_and_score(
         metric, data, split.train, split.test, seed=request.seed, reporter=reporter
     ).to_json()
     assert train.case_rows is not None
-    calibration = calibrated_vote(
+    calibration = calibrate_estimate(
         library,
         metric,
         everything,
@@ -229,7 +229,7 @@ def _train_unscored(
         )
     steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
     fitted, rows = fit_steps(steps, data.X, None)
-    said = supervision_of(library, replace(request, from_findings=False), learner, data)
+    said = training_supervision(library, replace(request, from_findings=False), learner, data)
     learner.fit(rows, groups=data.groups, reporter=reporter, pairs=said.pairs, triplets=said.triplets)
     metric = said.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     notes = (*metric.card.notes, note)
@@ -287,14 +287,14 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         BadInput: no case was held out.
     """
     with open_library(library, writable=True) as opened:
-        given = measurable(opened, name)
+        given = held_out_cases(opened, name)
         scores = evaluate_metric(
-            given.metric, given.data, given.trained, given.fresh, reporter=reporter
+            given.metric, given.data, given.trained, given.unseen, reporter=reporter
         ).to_json()
         if given.seen:
             # Patients have other codes in every library: some may have been trained on where it came from.
             scores["measured_on"] = HELD_OUT_CASES
-        calibration = calibrated_vote(
+        calibration = calibrate_estimate(
             opened,
             given.metric,
             given.everything,

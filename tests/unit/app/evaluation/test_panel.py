@@ -27,7 +27,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import hardest_queries as hardest_module
-from semblance.core.workflows.evaluation.hardest_queries import Hardest
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import CurvePoint
 from semblance.core.workflows.searches import rank_cases
@@ -145,7 +145,7 @@ def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypa
 
     def hardest(library, metric, finding="", **_more):
         asked.append((metric, finding))
-        return Hardest((7, 3), (0.1, 0.2), 10, 24, 24)
+        return HardestQueries((7, 3), (0.1, 0.2), 10, 24, 24)
 
     monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
     context.state.set_library(snapshot(metric("good", 0.9)))

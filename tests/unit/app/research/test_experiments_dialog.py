@@ -26,7 +26,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
         assert scheduler == ""
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "place_to_run", here)
+    monkeypatch.setattr(experiments, "make_runner", here)
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()

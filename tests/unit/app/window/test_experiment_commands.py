@@ -22,7 +22,7 @@ def window(tmp_path, monkeypatch, without_processes):
     def here(workers, scheduler):
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "place_to_run", here)
+    monkeypatch.setattr(experiments, "make_runner", here)
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})

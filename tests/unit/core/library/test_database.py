@@ -14,7 +14,7 @@ from semblance.core.library import database, schema
 from semblance.core.library.database import plain_errors, transaction
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from tests.helpers.libraries import fill, make_library, numbers_set, raw, rows_of, tables_of
+from tests.helpers.libraries import fill, make_library, numbers_set, raw, result_rows, tables_of
 
 NOW = schema.VERSION
 
@@ -213,7 +213,7 @@ def test_a_disk_that_fills_while_numbers_are_written(path, monkeypatch):
     import zarr.storage._local as local
 
     with Library.open(path) as opened:
-        made, rows = numbers_set(opened), rows_of(opened)
+        made, rows = numbers_set(opened), result_rows(opened)
         opened.features.write_chunk(made, rows[:2], np.ones((2, 3), np.float32))
         before = tables_of(path)
 

@@ -17,7 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.imaging.view_images import WindowLevel
+from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases

@@ -21,7 +21,7 @@ def library(tmp_path_factory):
 
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
-    monkeypatch.setattr(mapping, "TELL_S", 0.0)
+    monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
     heard = Listening()
     found = map_library(library, metric, reporter=heard)
     assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]

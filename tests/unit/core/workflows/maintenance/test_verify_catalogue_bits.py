@@ -15,7 +15,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, JudgementRecord, now
 from semblance.core.workflows.maintenance.problems import VerificationResult
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from tests.helpers.libraries import make_library, numbers_set, rows_of, settled, values_of
+from tests.helpers.libraries import make_library, numbers_set, result_rows, settled, values_of
 
 CASES = 60
 FLIPS = 25
@@ -27,7 +27,7 @@ ALWAYS = "images"
 def sound(tmp_path_factory) -> Path:
     path = make_library(tmp_path_factory.mktemp("sound") / "lib.semblance", cases=CASES)
     with Library.open(path) as opened:
-        made, rows = numbers_set(opened), rows_of(opened)
+        made, rows = numbers_set(opened), result_rows(opened)
         opened.features.write_chunk(made, rows, values_of(rows))
         opened.save_search("mine", {"query": "s/0.png", "among": list(range(50))})
         opened.judgements("mine").append(

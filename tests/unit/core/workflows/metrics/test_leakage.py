@@ -19,7 +19,7 @@ from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
 from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
 from semblance.core.workflows.searches import concepts, refine_metric
@@ -80,8 +80,8 @@ def test_a_copy_does_not_answer_its_original(copies):
     close = score_metric(copies, "plain")
     with Library.open(copies) as opened:
         data = library_data(opened, opened.features.get(None))
-    fresh = ~np.isin(data.case_rows, training(copies, "plain"))
-    assert len(set(data.units[fresh])) * 2 == fresh.sum() == close["n_test"]
+    unseen = ~np.isin(data.case_rows, training(copies, "plain"))
+    assert len(set(data.units[unseen])) * 2 == unseen.sum() == close["n_test"]
 
 
 def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tmp_path):
@@ -158,12 +158,12 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
     seen = contents(home, training(home, "plain"))
     with Library.open(away) as opened:
         record = opened.metric("brought")
-        fresh = WhoIsWho(opened).fresh(record.training, record.card["trained_elsewhere"])
-    assert not seen & contents(away, fresh)
-    assert scores["n_test"] == len(fresh)
+        unseen = IdentityIndex(opened).unseen(record.training, record.card["trained_elsewhere"])
+    assert not seen & contents(away, unseen)
+    assert scores["n_test"] == len(unseen)
     search = Search("brought", Query(case="t/c0"), ledger="l")
     told = refine_metric.held_out_score(away, search)
-    assert told is None or told.cases <= len(fresh)
+    assert told is None or told.cases <= len(unseen)
 
 
 def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):
