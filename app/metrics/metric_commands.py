@@ -37,7 +37,7 @@ def export(window: MainWindow) -> None:
     metric = window.state.metric
     if metric is None:
         return
-    chosen, _ = QFileDialog.getSaveFileName(window, tr("Export the metric"), f"{metric.name}{SUFFIX}", _FILES)
+    chosen, _ = QFileDialog.getSaveFileName(window, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES)
     if chosen:
         path = Path(chosen)
         path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
@@ -47,7 +47,7 @@ def export(window: MainWindow) -> None:
 def bring_in(window: MainWindow) -> None:
     """Ask for a metric's file and bring it into the open library."""
     chosen, _ = QFileDialog.getOpenFileName(
-        window, tr("Bring in a metric"), "", f"{_FILES};;{tr('All files (*)')}"
+        window, tr("Import metric"), "", f"{_FILES};;{tr('All files (*)')}"
     )
     if chosen:
         metric_exchange.import_metric(window.context, Path(chosen))

@@ -34,9 +34,9 @@ def _show_case(window: MainWindow, dialog: ExperimentsDialog, library: Path, row
     if window.state.path is not None and window.state.path == library:
         window.full.look_at_case(row)
         dialog.hide()
-        window.context.messages.info(tr("The experiment is where it was: Metric > Experiments…"))
+        window.context.messages.info(tr("Choose Metric > Experiments… to go back to the experiment."))
     else:
         window.context.messages.info(
             tr("This case is of {name}.", name=library.name),
-            tr("Open that library to see its image; then click it again."),
+            tr("Open that library and click the query again."),
         )

@@ -157,7 +157,7 @@ class Commands(QObject):
     def ask_file(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
             self._window,
-            tr("Ask with an image"),
+            tr("Search with an image"),
             "",
             search_operations.FILES,
         )
@@ -301,7 +301,7 @@ class Commands(QObject):
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
             tr(
-                "{language}: Semblance speaks it from its next start on.",
+                "The language changes to {language} at the next start.",
                 language=LANGUAGES[settings.language],
             )
         )

@@ -169,7 +169,7 @@ class Parts:
         made = {
             "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
-            "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
+            "side": Dock(window, tr("Why these cases, Train, Refine"), "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in made.values():
@@ -199,11 +199,11 @@ class Parts:
         ranked = state.ranking.ranked if state.ranking is not None else ()
         if not window.full.comparing and any(case.row == case_row for case in ranked):
             menu.addAction(tr("Compare with the query"), lambda: window.full.compare(case_row))
-        menu.addAction(tr("Look at it large"), lambda: window.full.look_at_case(case_row))
+        menu.addAction(tr("View full size"), lambda: window.full.look_at_case(case_row))
         menu.addAction(
-            tr("Ask with this case"), lambda: search_operations.ask(self._context, Query(case=case_id))
+            tr("Search with this case"), lambda: search_operations.ask(self._context, Query(case=case_id))
         )
-        menu.addAction(tr("Copy the case's id"), lambda: QGuiApplication.clipboard().setText(case_id))
+        menu.addAction(tr("Copy case ID"), lambda: QGuiApplication.clipboard().setText(case_id))
         if not window.full.comparing and window.ranking.isAncestorOf(QApplication.focusWidget() or window):
             window.ranking.judging.fill_menu(menu)
         window.commands.examples.fill_menu(menu, case_row)

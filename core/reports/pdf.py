@@ -157,7 +157,7 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
         Spacer(0, 9),
         _query(document, marks, room),
         *_comment(document),
-        *_heading(tr("Ranking")),
+        *_heading(tr("Similar cases")),
         *_ranking(document, marks, room),
     ]
     if document.judgements:
@@ -263,7 +263,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
     ]
     wanted.append((tr("Finding"), 78 if explained else 130, HEAD))
     if explained:
-        wanted.append((tr("What made the distance"), 160, HEAD))
+        wanted.append((tr("Contributions to the distance"), 160, HEAD))
     wanted.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = room - sum(width for _, width, _ in wanted)
     widths = [width or rest for _, width, _ in wanted]

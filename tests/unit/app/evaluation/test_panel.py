@@ -128,7 +128,7 @@ def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_sco
     context.state.set_metric("alike")
     assert not panel.again.isVisible()
     assert not panel.score_button.isEnabled()
-    assert panel.header._second.text() == "not scored: trained on all cases"
+    assert panel.header._second.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
     assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
     assert item.toolTip().startswith("Trained on all cases")

@@ -52,7 +52,7 @@ def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
         dialog.repair.click()
     assert not dialog.repair.isEnabled()
     dialog.fail()
-    assert dialog._told.text() == "The check could not be made."
+    assert dialog._told.text() == "The library could not be verified."
 
 
 def test_a_library_that_only_can_be_read_is_not_mended(dialog):

@@ -146,7 +146,7 @@ def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qt
     assert "Draw a region of it" not in texts
     menu = panel.make_menu(1)
     actions = {action.text().partition("\t")[0]: action for action in menu.actions()}
-    assert not actions["Ask with this region"].isEnabled()
+    assert not actions["Search with this region"].isEnabled()
     actions["Draw a region of it"].trigger()
     middle = panel.panes[1].view.rect().center()
     draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))

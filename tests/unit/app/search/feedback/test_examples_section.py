@@ -127,7 +127,7 @@ def test_a_tile_has_a_menu(window):
     strip = window.query.examples
     menu = strip._menu(strip.tiles[0])
     texts = [action.text().partition("\t")[0] for action in menu.actions() if action.text()]
-    assert texts == ["Make it a negative example", "Remove", "Ask with it"]
+    assert texts == ["Make it a negative example", "Remove", "Search with it"]
     menu.actions()[0].trigger()
     menu.close()
     wait_for(window, lambda: names(window, like=False) == [ids(window)[5]])
@@ -173,7 +173,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
     assert window.state.search.unlike == ()
     told = [m.what for m in context.messages.history]
     assert told == [
-        "That is the query itself. Choose another case as an example.",
+        "This is the query itself. Choose another case as an example.",
         f"A search has at most {examples.MOST} examples. Remove some first.",
     ]
 
@@ -207,11 +207,11 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
     def take(menu: QMenu, *_where) -> None:
         texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
         chosen.extend(texts)
-        texts["A negative example"].trigger()
+        texts["Add as negative example"].trigger()
 
     monkeypatch.setattr(panels, "Menu", type("Taken", (QMenu,), {"exec": take}))
     window.case_menu(row(window, 8), QPoint())
-    assert "A positive example" in chosen
+    assert "Add as positive example" in chosen
     count(window, 1)
     assert names(window, like=False) == [ids(window)[8]]
 

@@ -245,7 +245,7 @@ def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
         page.questions.answer(None)
         jobs.let_run()
     assert page.questions.question is None
-    assert page.questions.problem.title == "Nothing is left to ask"
+    assert page.questions.problem.title == "No questions left"
 
 
 def test_nothing_held_out_is_said(qtbot, page) -> None:

@@ -90,7 +90,7 @@ def in_force(context) -> list[int]:
 
 
 def test_without_a_query_it_says_what_to_do(panel):
-    assert "Ask with a case" in texts(panel)
+    assert "Search with a case" in texts(panel)
     assert not panel.list.isVisible()
 
 
@@ -286,7 +286,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     search_operations.rank(context)
     operations.check_metric(context)
     settle(asked, jobs)
-    for words in ("Clicks cannot refine this metric", "such as BDM"):
+    for words in ("Marks cannot refine this metric", "such as BDM"):
         assert words in texts(asked)
     with qtbot.waitSignal(asked.train_wanted):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
@@ -373,7 +373,7 @@ def test_a_closed_library_leaves_nothing(asked, context, jobs):
     context.state.set_library(None)
     settle(asked, jobs)
     assert len(asked.rows.rows) == 0
-    assert "Ask with a case" in texts(asked)
+    assert "Search with a case" in texts(asked)
 
 
 @pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 2.0)])

@@ -225,7 +225,7 @@ def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
     with qtbot.waitSignal(panel.header_wanted):
         QTest.mouseClick(panel.says, LEFT)
     menu = panel.make_menu()
-    act = next(act for act in menu.actions() if act.text().startswith("What the file says"))
+    act = next(act for act in menu.actions() if act.text().startswith("File header"))
     with qtbot.waitSignal(panel.header_wanted):
         act.trigger()
     menu.close()

@@ -142,7 +142,7 @@ def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
 
 def test_why_there_are_counts_only_has_the_room_that_is_left(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
-    for width, told in ((330, "Counts only: refined ranking"), (190, "refined ranking")):
+    for width, told in ((330, "Counts only: refined ranking"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._note.shown_text() == told
@@ -195,7 +195,7 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
 def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
     panel = show(ranking(no_good_match=True))
     assert panel.notice.isVisible()
-    assert panel.notice.title.text() == "No good match"
+    assert panel.notice.title.text() == "No close match in this library"
     assert "farther than 99 % of this library's cases" in panel.notice.words.text()
     assert not panel._strip.estimate.isVisible()
     assert not show(ranking()).notice.isVisible()
@@ -218,7 +218,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
     menu = panel.options.menu()
     words = [action.text() for action in menu.actions() if action.isCheckable()]
-    assert words[:3] == ["Diverse results", "Never say it", "As for 0.5 % of the library's cases"]
+    assert words[:3] == ["Show diverse results", "Never show", "As for 0.5 % of the library's cases"]
     assert [action.text() for action in menu.actions() if action.isChecked()] == [
         "As for 1 % of the library's cases"
     ]
