@@ -92,7 +92,7 @@ def test_shared_words_are_found_wherever_they_are():
 def test_there_is_a_place_for_every_word(name, region):
     extractor = make_extractor(name)
     image = scene(3, (50, 60, 6))
-    at = extractor.places(image, region)
+    at = extractor.keypoints(image, region)
     assert len(at) == int(extractor.local.places(extractor.extract(image, region)[None]).sum())
     assert ((at >= 0) & (at <= 1)).all()
 
