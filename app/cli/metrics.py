@@ -90,8 +90,8 @@ def card(
     as_json: Json = False,
 ) -> None:
     """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
-    from semblance.core.reports.card_writing import card_markdown, comparison_markdown
-    from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
+    from semblance.core.reports.write_card import card_markdown, comparison_markdown
+    from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
         table = compared_cards(library, metric, against)

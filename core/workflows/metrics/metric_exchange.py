@@ -16,7 +16,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.storage import load_metric, save_metric
 from semblance.core.tasks import SILENT, Reporter
@@ -80,7 +80,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         finally:
             part.unlink(missing_ok=True)
             metric.unlink(missing_ok=True)
-    note_export(library, "metric", SUFFIX)
+    log_export(library, "metric", SUFFIX)
     return out
 
 
