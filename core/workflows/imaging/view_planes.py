@@ -17,7 +17,7 @@ from semblance.core.workflows.imaging.view_images import address_of, report_slic
 
 @dataclass(frozen=True, eq=False)
 class ViewedPlane:
-    """CutPlane ``place`` across ``axis`` of a volume."""
+    """Plane ``place`` across ``axis`` of a volume."""
 
     axis: int
     place: int
