@@ -43,6 +43,9 @@ def report(
     logo: Annotated[Path | None, typer.Option(metavar="FILE", help="A PNG or JPEG beside the name.")] = None,
     comment: Annotated[str, typer.Option(metavar="TEXT", help="Your own words.")] = "",
     identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
+    free_text: Annotated[
+        bool, typer.Option("--free-text", help="Keep comments and other free text about the case.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
@@ -54,7 +57,7 @@ def report(
     asked = [given for given in (case, image, cases) if given is not None]
     if len(asked) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
-    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified)
+    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified, free_text)
     part = parse_region(region)
     with ConsoleReporter() as reporter:
         if cases is None:

@@ -8,7 +8,7 @@ import pytest
 
 from semblance import resources
 from semblance.core.errors import BadInput
-from semblance.core.features.onnx_settings import read_settings
+from semblance.core.features.onnx_encoder import read_settings
 
 
 def read(tmp_path, **values):

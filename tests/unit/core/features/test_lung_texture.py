@@ -7,9 +7,16 @@ import pytest
 from skimage.feature import graycomatrix, graycoprops
 
 from semblance.core.errors import BadInput
-from semblance.core.features.lung_texture.definitions import DEFINITIONS
-from semblance.core.features.lung_texture.extractor import LEVELS, LungTexture, densities
-from semblance.core.features.lung_texture.grey_levels import cooccurrence, levels_of, pairs, runs
+from semblance.core.features.lung_texture import (
+    DEFINITIONS,
+    LEVELS,
+    LungTexture,
+    cooccurrence,
+    densities,
+    levels_of,
+    pairs,
+    runs,
+)
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
