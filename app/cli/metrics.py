@@ -66,14 +66,14 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
     from semblance.core.workflows.metrics.train_metric import TrainRequest
 
-    if learner != BDMBetween.name:
-        raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
-    allowed = tuple(one for one in BDMBetween.parameters if one.name != "visual_share")
+    if learner != BDMVisualShare.name:
+        raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMVisualShare.name} does.")
+    allowed = tuple(one for one in BDMVisualShare.parameters if one.name != "visual_share")
     values = parse_settings(learner, allowed, settings or [])
     request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
     with ConsoleReporter() as reporter:

@@ -16,7 +16,7 @@ from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.train_metric import TrainRequest, fit_and_score, keep_metric
@@ -58,7 +58,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         split = _bounded(split, request.seed)
         made = []
         for number, place in enumerate(PLACES):
-            learner = BDMBetween(visual_share=1.0 - place / 100.0, **settings)
+            learner = BDMVisualShare(visual_share=1.0 - place / 100.0, **settings)
             one = replace(request, learner=learner.name, name=step_name(request.name, place))
             part = _Part(reporter, number)
             metric, kept = fit_and_score(opened, feature_set, one, learner, data, everything, split, part)

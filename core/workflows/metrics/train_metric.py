@@ -23,7 +23,8 @@ from semblance.core.metrics.card import Split
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import learners, make_learner
-from semblance.core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
 from semblance.core.metrics.storage import save_metric
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.parameters import Value

@@ -9,7 +9,7 @@ from PIL import Image
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
@@ -163,7 +163,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_old_metric(library, monkeypat
     def fail(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(SemblanceError, match=r"could not be written.*No space left.*Free some space"):
         train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 3}))
     assert tables_of(library) == before
