@@ -228,7 +228,8 @@ def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
     assert cases[2] not in told[False, True]
 
 
-def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):
+def test_the_log_of_exports_tells_who_exported_and_nothing_else(made, tmp_path):
+    of_metrics((made[0], made[1], tmp_path))
     lines = [dict(line) for line in list_exports(made[0])]
     assert {line.pop("by") for line in lines} == {USER}
     assert planted_in(json.dumps(lines)) == []
