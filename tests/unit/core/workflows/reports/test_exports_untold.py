@@ -23,7 +23,8 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports import cards, drawing, reporting
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
