@@ -6,7 +6,6 @@ import contextlib
 import glob
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
@@ -21,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
 from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
@@ -30,7 +30,6 @@ from semblance.core.library.catalogue_repair import copy_catalogue
 from semblance.core.library.database import disk_is_full, plain_error, plain_errors
 from semblance.core.library.export_log import FILE as EXPORTS
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
-from semblance.core.library.library import remove_abandoned
 from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
 from semblance.core.tasks import SILENT, Reporter
 
@@ -101,7 +100,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             written = _pack(library, copy, kept, part, reporter)
             _read_back(part, reporter)
             size = part.stat().st_size
-            part.replace(file)
+            move_into_place(part, file)
     except sqlite3.Error as error:
         raise plain_error(file.parent if disk_is_full(file.parent) else library, str(error)) from error
     finally:
@@ -160,26 +159,23 @@ def _wanted(library: Path, copy: Path) -> list[str]:
 
 def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Reporter) -> int:
     sums: dict[str, dict[str, Any]] = {}
-    with part.open("xb") as out:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            for done, name in enumerate(names):
-                reporter.check_cancelled()
-                reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
-                source = copy if name == CATALOGUE else library / name
-                info = zipfile.ZipInfo(name)
-                # Numbers are packed already.
-                info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
-                try:
-                    file = source.open("rb")
-                except OSError as error:
-                    raise _closed(source, error) from error
-                with file, archive.open(info, "w", force_zip64=True) as entry:
-                    sums[name] = _copied(file, entry)
-            manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
-            document = {**manifest, "made": now(), "files": sums}
-            archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
-        out.flush()
-        os.fsync(out.fileno())
+    with part.open("xb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for done, name in enumerate(names):
+            reporter.check_cancelled()
+            reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
+            source = copy if name == CATALOGUE else library / name
+            info = zipfile.ZipInfo(name)
+            # Numbers are packed already.
+            info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
+            try:
+                file = source.open("rb")
+            except OSError as error:
+                raise _closed(source, error) from error
+            with file, archive.open(info, "w", force_zip64=True) as entry:
+                sums[name] = _copied(file, entry)
+        manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
+        document = {**manifest, "made": now(), "files": sums}
+        archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
     return len(sums)
 
 
@@ -247,7 +243,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
             _check_catalogue(making / CATALOGUE, file)
             if library.exists():
                 library.rmdir()
-            making.replace(library)
+            move_into_place(making, library)
         finally:
             shutil.rmtree(making, ignore_errors=True)
 
@@ -269,8 +265,6 @@ def _unpack(
                         "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
                     )
                 )
-            out.flush()
-            os.fsync(out.fileno())
 
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
+from semblance.core.files import move
 from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import columns_of, kept_columns, read_only, readable
 from semblance.core.library.database import BUSY_S, create_tables
@@ -170,7 +171,7 @@ def recover_catalogue(file: Path, target: Path) -> dict[str, int]:
                 raise
             return saved
         if sum(again.values()) > sum(saved.values()):
-            other.replace(target)
+            move(other, target)
             return again
         return saved
     finally:

@@ -6,8 +6,6 @@ import hashlib
 import io
 import json
 import math
-import os
-import secrets
 import struct
 import zipfile
 import zlib
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
@@ -77,7 +76,7 @@ def content_hash(metric: Metric) -> str:
 
 
 def save_metric(metric: Metric, path: Path) -> None:
-    """Write ``metric`` to a temporary name beside ``path`` and move it into place.
+    """Write ``metric`` to ``path``, whole or not at all.
 
     Raises:
         BadInput: the file cannot be written; whatever was at ``path`` is still there.
@@ -96,42 +95,27 @@ def save_metric(metric: Metric, path: Path) -> None:
         "distance": entries[-1],
     }
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with temporary.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
-                for name, array in arrays.items():
-                    data = io.BytesIO()
-                    np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
-                    _put(archive, name, data.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        with (
+            replacing(path) as temporary,
+            zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+            for name, array in arrays.items():
+                data = io.BytesIO()
+                np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
+                _put(archive, name, data.getvalue())
     except OSError as error:
         reason = error.strerror or tr_lazy("the disk refused it")
         raise BadInput(
             tr_lazy("The metric could not be written to '{path}': {reason}.", path=path, reason=reason),
             "Free some space or choose a folder you may write to.",
         ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _put(archive: zipfile.ZipFile, name: str, data: str | bytes) -> None:
     """An entry without the time it was written: a metric is handed on, and is the same file at any time."""
     archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def load_metric(path: str | Path) -> Metric:

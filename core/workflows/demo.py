@@ -39,7 +39,7 @@ def usual_folder() -> Path:
 def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Path:
     """Make the demo library at ``library``, or go on where an earlier call was ended; returns its path.
 
-    Its images are drawn into the folder ``images`` of the library and plainly marked synthetic.
+    Its images are drawn into the folder ``pictures`` of the library and plainly marked synthetic.
 
     Raises:
         SemblanceError: the folder cannot be written to.

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.projection_thresholds import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import ThresholdDistance
 
 _BLOCK = 1 << 16
 
 
-class BitDistance(CutDistance):
+class BitDistance(ThresholdDistance):
     """d(x, x') = sum_t alpha_t (f_t(x) - f_t(x'))^2, f_t(x) = +1 if u_t . x > b_t, else -1.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the b_t, ``weights`` (T,) the

@@ -12,7 +12,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix, Part
 
 
-class MappedDistance(Distance):
+class LinearEmbeddingDistance(Distance):
     """d(x, x') = |L (e(x) - e(x'))|^2 with e the embedding of ``base`` and L of shape (r, m)."""
 
     kind: ClassVar[str] = "mapped"

@@ -14,7 +14,7 @@ from semblance.core.metrics.distance import Distance, Matrix
 _NAMES = ("directions", "thresholds", "weights")
 
 
-class CutDistance(Distance):
+class ThresholdDistance(Distance):
     """``directions`` (d, T) holds the projections as columns; ``thresholds`` and ``weights`` are (T,).
 
     Few values are possible, so many cases tie.

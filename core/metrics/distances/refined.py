@@ -15,11 +15,11 @@ from semblance.core.metrics.distances.linear import parts_by_group
 CLICKS = "clicks"
 
 
-class ClickedDistance(Distance):
+class RefinedDistance(Distance):
     """d(x, x') = |z|^2 + sum_r g_r (w_r . z)^2 with z = u(x) - u(x'), u = [s e(x), w * x].
 
     ``base`` gives e (d,) -> (m,); ``scale`` s, ``weights`` w (d,); ``directions`` (r, m + d) with orthonormal
-    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`).
+    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`).
     """
 
     kind: ClassVar[str] = "clicked"

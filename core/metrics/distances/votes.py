@@ -9,12 +9,12 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.projection_thresholds import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import ThresholdDistance
 
 _BLOCK = 1 << 16
 
 
-class VoteDistance(CutDistance):
+class VoteDistance(ThresholdDistance):
     """H(x, x') = sum_t alpha_t [(u_t . (x - x'))^2 >= beta_t], and 0 where that is negative.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the beta_t > 0, ``weights`` (T,) the

@@ -13,9 +13,14 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
+from semblance.core.metrics.boosting.margin_boosting import (
+    Rounds,
+    TripletMargins,
+    hinge,
+    stagewise,
+    totally_corrective,
+)
 from semblance.core.metrics.boosting.margin_losses import LOSSES
-from semblance.core.metrics.boosting.triplet_margins import TripletMargins
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
@@ -27,8 +32,7 @@ from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features, check_memory
 from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
 from semblance.core.metrics.training_data.rows import training_rows
-from semblance.core.metrics.training_data.triplet_source import triplet_source
-from semblance.core.metrics.training_data.triplets import Rows
+from semblance.core.metrics.training_data.triplets import Rows, triplet_source
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 

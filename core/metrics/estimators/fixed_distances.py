@@ -1,4 +1,4 @@
-"""What comparators share that learn nothing: a distance of the features as they are."""
+"""The learners that learn nothing: Euclidean and L1 distance of the features as they are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import begin_card
@@ -17,8 +19,8 @@ from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.tasks import Reporter
 
 
-class Unlearnt(Learner):
-    """Fitting checks the rows and counts them for the card. Fitted: ``n_features_``."""
+class FixedDistance(Learner):
+    """What both share. Fitting checks the rows and counts them for the card. Fitted: ``n_features_``."""
 
     paper: ClassVar[str] = ""
 
@@ -46,3 +48,25 @@ class Unlearnt(Learner):
     @abc.abstractmethod
     def _distance(self, n_features: int) -> Distance:
         """The distance between rows of so many features."""
+
+
+class Euclidean(FixedDistance):
+    """Learns nothing; after the step ``standardise`` every feature counts alike."""
+
+    name: ClassVar[str] = "euclidean"
+    title: ClassVar[str] = "Euclidean"
+    summary: ClassVar[str] = "Plain visual likeness: nothing is learnt, all features count alike."
+
+    def _distance(self, n_features: int) -> LinearDistance:
+        return LinearDistance(n_features)
+
+
+class L1(FixedDistance):
+    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance)."""
+
+    name: ClassVar[str] = "l1"
+    title: ClassVar[str] = "L1"
+    summary: ClassVar[str] = "Plain likeness by absolute differences: a single odd feature weighs less."
+
+    def _distance(self, n_features: int) -> CityBlockDistance:
+        return CityBlockDistance(n_features)

@@ -13,10 +13,10 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
 
 
-class Without(Step):
+class ExcludedGroups(Step):
     """The ``columns`` (c,) of ``n_features`` become the ``constants`` (c,), so they contribute nothing.
 
-    It is made by :func:`semblance.core.metrics.exclude_groups.without_groups`, never fitted; ``groups`` are
+    It is made by :func:`semblance.core.metrics.exclude_groups.exclude_groups`, never fitted; ``groups`` are
     the names of what is left out.
     """
 

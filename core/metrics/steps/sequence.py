@@ -14,7 +14,7 @@ from semblance.core.features.registry import extractor_class, extractors
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
-from semblance.core.metrics.steps.excluded_groups import Without
+from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
@@ -22,7 +22,7 @@ from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, ExcludedGroups)
 
 _MEANINGS = tr_lazy(
     "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import extractor_class
+from semblance.core.files import TEMPORARY, move, move_into_place, replacing
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.catalogue_damage import changed, integrity_errors
 from semblance.core.library.catalogue_repair import (
@@ -44,7 +45,7 @@ ASIDE = "damaged"
 #: Younger files may still be written by another program.
 YOUNG_S = 3600
 #: What a program gives a file or folder that is not finished yet; people may keep their own beside.
-_UNFINISHED = (".part", ".making")
+_UNFINISHED = (TEMPORARY, ".making")
 _BATCH = 64
 
 
@@ -65,7 +66,7 @@ class Repairer:
         target = self._aside / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
             target.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(target)
+            move(file, target)
         return tr_lazy("Moved to {target}.", target=target.relative_to(self._library).as_posix())
 
     # The catalogue
@@ -94,7 +95,7 @@ class Repairer:
                     shutil.copy2(part, self._aside / part.name)
             for log in logs:
                 log.unlink(missing_ok=True)
-            made.replace(file)
+            move_into_place(made, file)
         told = join_texts(
             tr_lazy("{n:,} {part}", n=saved.get(name, 0), part=as_lazy(name))
             for name in ("cases", "metrics", "judgements")
@@ -245,9 +246,8 @@ class Repairer:
                 continue
             if record.file.exists():
                 self.put_aside(record.file)
-            with plain_errors(library.catalogue.file):
-                shutil.copy2(file, record.file.with_suffix(".part"))
-                record.file.with_suffix(".part").replace(record.file)
+            with plain_errors(library.catalogue.file), replacing(record.file) as temporary:
+                shutil.copy2(file, temporary)
             return tr_lazy("The same metric was found in {file}.", file=file.name)
         return ""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.export_log import note_export
@@ -56,18 +57,17 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
     with open_library(library) as opened:
         record = opened.metric(name)
         about = json.dumps(_about(opened, record), ensure_ascii=False)
-        part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
-        metric = part.with_suffix(".metric.part")
         # The library's own file names those who judged.
         handed_on = stored_metric(record).with_card(authors=())
+        metric = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.metric.part")
         try:
-            part.touch(exist_ok=False)
-            _save(handed_on, metric, out)
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-                # Without the times they were written: they leave the house.
-                archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
-                archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
-            part.replace(out)
+            with replacing(out) as temporary:
+                temporary.touch(exist_ok=False)
+                _save(handed_on, metric, out)
+                with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+                    # Without the times they were written: they leave the house.
+                    archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
+                    archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
         except OSError as error:
             raise SemblanceError(
                 tr_lazy(
@@ -78,7 +78,6 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
                 "Choose a folder you may write to, with room.",
             ) from error
         finally:
-            part.unlink(missing_ok=True)
             metric.unlink(missing_ok=True)
     note_export(library, "metric", SUFFIX)
     return out

@@ -14,7 +14,7 @@ from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.store_metric import store_metric
@@ -57,7 +57,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         data = _bounded(split_cases(feature_set, everything, findings_map, request), request.seed)
         trained = []
         for number, place in enumerate(PLACES):
-            learner = BDMBetween(visual_share=1.0 - place / 100.0, **settings)
+            learner = BDMVisualShare(visual_share=1.0 - place / 100.0, **settings)
             one = replace(request, learner=learner.name, name=step_name(request.name, place))
             metric, scores = fit_and_score(opened, one, learner, data, _StepProgress(reporter, number))
             trained.append((place, one, metric, scores))

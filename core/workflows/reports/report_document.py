@@ -7,9 +7,7 @@ from pathlib import Path
 
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import open_image
-from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
@@ -17,6 +15,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
+from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ROC, Curve
 from semblance.core.reports.document import (
     Fact,
@@ -28,6 +27,7 @@ from semblance.core.reports.document import (
     VoteFacts,
 )
 from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.sheet import Page
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
@@ -46,20 +46,8 @@ from semblance.core.workflows.searches.explain_distance import MOVED, short_expl
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
-#: Attributes that tell when an image was taken and where it is filed.
-_TELLING = frozenset(("date", "study", "series", "instance", "of"))
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
-#: What importers call attributes -> how a report does.
-_ATTRIBUTES = {
-    "laterality": tr_lazy("Laterality"),
-    "view": tr_lazy("View"),
-    "note": tr_lazy("Note"),
-    "modality": tr_lazy("Modality"),
-    "geometry": tr_lazy("Geometry"),
-    "burnt_in_text": tr_lazy("Burnt-in text"),
-    "body_part": tr_lazy("Body part"),
-}
 _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
 
 
@@ -69,8 +57,11 @@ def report_document(
     asked: RankedSearch,
     options: ReportOptions,
     reporter: Reporter = SILENT,
+    *,
+    case_names: CaseNames | None = None,
 ) -> ReportDocument:
-    """The document of ``asked``, de-identified unless ``options`` say otherwise.
+    """The document of ``asked``, de-identified unless ``options`` say otherwise; ``case_names``: what cases are
+    called then, shared with other reports.
 
     Raises:
         BadInput: an image that cannot be read.
@@ -81,7 +72,12 @@ def report_document(
     card = loaded.metric.card
     scores = loaded.record.scores or {}
     snapshot = read_snapshot(library)
-    query = _query_facts(loaded, result.query, identified=options.identified)
+    query = _query_facts(loaded, result.query, options)
+    names = case_names or CaseNames()
+    # In this order: the query is the first case of its report.
+    for case_id in (query.case_id, *(case.case_id for case in result.ranked)):
+        if case_id is not None:
+            names(case_id)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
@@ -103,7 +99,10 @@ def report_document(
     return ReportDocument(
         title=tr_lazy("Retrieval report"),
         created=now(),
-        library=loaded.library.name,
+        # The folder of a library is often called after what was imported.
+        library=loaded.library.name
+        if options.identified
+        else tr_lazy("Library of {n:,} cases", n=len(snapshot.columns.ids)),
         metric=loaded.record.name,
         query=query,
         ranking=tuple(
@@ -130,9 +129,11 @@ def report_document(
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
-        notes=_notes(search, asked),
+        notes=_notes(search, asked, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
+        free_text=options.free_text,
+        case_names=names,
         patients=snapshot.columns.patients,
         clinic=options.clinic,
         logo=options.logo,
@@ -147,8 +148,8 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _notes(search: Search, asked: RankedSearch) -> tuple[str, ...]:
-    """What else decided the ranking."""
+def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
+    """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
@@ -166,11 +167,11 @@ def _notes(search: Search, asked: RankedSearch) -> tuple[str, ...]:
         notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):
         if examples:
-            names = ", ".join(one.case or (one.image.name if one.image else "") for one in examples)
+            called = join_texts(_example(one, names) for one in examples)
             notes.append(
-                tr_lazy("Like the examples {names}.", names=names)
+                tr_lazy("Like the examples {names}.", names=called)
                 if like
-                else tr_lazy("Unlike the examples {names}.", names=names)
+                else tr_lazy("Unlike the examples {names}.", names=called)
             )
     moved = [
         tr_lazy("{name} {amount:+.2f}", name=name, amount=amount)
@@ -186,14 +187,19 @@ def _notes(search: Search, asked: RankedSearch) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _query_facts(loaded: LoadedMetric, query: Query, *, identified: bool) -> QueryFacts:
+def _example(example: Query, names: CaseNames | None) -> str:
+    if names is None:
+        return example.case or (example.image.name if example.image else "")
+    return names(example.case) if example.case is not None else tr_lazy("an image from outside")
+
+
+def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
         image = open_image(query.image, query.region)
-        name = str(query.image) if identified else _untold_name(query.image)
         return QueryFacts(
             None,
-            name,
+            str(query.image),
             thumbnail=thumbnail(image.cropped(query.region), QUERY_SIDE),
             overview=_overview(image, query.region),
             region=query.region,
@@ -205,23 +211,13 @@ def _query_facts(loaded: LoadedMetric, query: Query, *, identified: bool) -> Que
         region = query.region or case.region
         image = open_image(case.address, region)
         small, whole = thumbnail(image.cropped(region), QUERY_SIDE), _overview(image, region)
-    facts = tuple(
-        Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
-        for name, value in sorted(case.attributes.items())
-        if identified or not (name in _TELLING or is_identifying(name))
-    )
+    attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
+    facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
-
-
-def _untold_name(image: Path) -> str:
-    """The path of an image from outside; of a DICOM file, which is often called after its patient, only that
-    it is one."""
-    with image.open("rb") as file:
-        return tr_lazy("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:

@@ -12,6 +12,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.cells import csv_text
 from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.saving import put_file
 from semblance.core.reports.write import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
@@ -111,6 +112,10 @@ def write_reports(
     files: list[Path] = []
     failed: list[tuple[str, str]] = []
     lines: list[tuple[Any, ...]] = []
+    names = CaseNames()
+    for case in cases:
+        # Case 7 is the query of the seventh report, and is called so wherever else it stands.
+        names(case)
     for number, case in enumerate(cases, start=1):
         reporter.check_cancelled()
         reporter.progress(
@@ -119,7 +124,7 @@ def write_reports(
         one = _of_case(search, case)
         try:
             asked = rank_cases(library, one, k=LISTED, reporter=SILENT)
-            document = report_document(loaded, library, asked, chosen)
+            document = report_document(loaded, library, asked, chosen, case_names=names)
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue

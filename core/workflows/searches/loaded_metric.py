@@ -19,7 +19,7 @@ from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_groups import without_groups
+from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
@@ -222,7 +222,7 @@ class LoadedMetric:
         reduced = self._reduced.pop(wanted, None)
         if reduced is None:
             reduced = copy.copy(self)
-            reduced.metric = without_groups(self.metric, wanted)
+            reduced.metric = exclude_groups(self.metric, wanted)
             reduced.stepped = self.stepped.without(reduced.metric, wanted)
             rows = reduced.stepped.rows(reporter)
             distance = reduced.metric.distance

@@ -19,8 +19,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.influence import Influence, influences
 from semblance.core.searches.judgement import Judgement, Kind, key_of
@@ -122,7 +122,7 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
         BadInput: not a library, or no case has the metric's features.
     """
     embeds = open_metric(library, metric, reporter).metric.distance.embeds
-    return None if embeds else no_coordinates()
+    return None if embeds else no_coordinates_error()
 
 
 def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
@@ -201,7 +201,7 @@ def save_refined(
         )
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
-    metric = clicked_metric(
+    metric = refined_metric(
         session.loaded.metric,
         session.space,
         session.form(entries, search.strength),

@@ -18,8 +18,8 @@ from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import Query as EmbeddedQuery
@@ -48,7 +48,7 @@ class RefinementSession:
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
         # How the held-out cases lie may not be told either: what is learnt is scored on them.
-        self.space = ClickSpace.of(loaded.metric.distance, rows[self.trained])
+        self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
         #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
         self.examples: dict[Query, Matrix] = {}
@@ -57,7 +57,7 @@ class RefinementSession:
         self._index: ClickIndex | None = None
         #: What was asked last, and the rank of every case under the metric as it was.
         self._before: tuple[EmbeddedQuery, Rows] | None = None
-        self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+        self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -131,7 +131,7 @@ class RefinementSession:
 
     # Learning
 
-    def form(self, entries: Sequence[Entry], strength: float) -> ClickForm:
+    def form(self, entries: Sequence[Entry], strength: float) -> FeedbackForm:
         """What these judgements teach; learnt once for as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
@@ -168,7 +168,7 @@ class RefinementSession:
         """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
-    def nearest_under(self, form: ClickForm) -> Matrix:
+    def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s,) squared distances from some cases to their nearest under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer

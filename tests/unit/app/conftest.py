@@ -10,7 +10,7 @@ from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_theme
-from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.core.workflows.imaging import library_cache, view_planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -40,7 +40,7 @@ def forget_volumes() -> Iterator[None]:
     """Volumes read in this process do not outlive the test."""
     yield
     view_planes.forget_volume()
-    view_images.stacks.forget()
+    library_cache.stack_cache.forget()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import ast
 import configparser
 import importlib.metadata
 import importlib.util
+import os
 import plistlib
 import shutil
 import subprocess
@@ -269,11 +270,12 @@ def test_the_menu_entry_names_the_unpacked_folder_whatever_it_is_called(tmp_path
 )
 def test_a_shell_is_told_how_a_line_can_go_on(tmp_path, line, offered):
     asked = subprocess.run(
-        [sys.executable, "-m", "app"],
+        [sys.executable, "-m", "semblance.app"],
         cwd=TOP,
         env={
             "PATH": "/usr/bin:/bin",
             "HOME": str(tmp_path),
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "_SEMBLANCE_COMPLETE": "complete_bash",
             "COMP_WORDS": line,
             "COMP_CWORD": str(line.count(" ")),

@@ -15,7 +15,7 @@ from semblance.app.research.two_metrics.rank_columns_painter import RankPainter
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging.view_images import CardImage
+from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -166,7 +166,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_old_metric(library, monkeypat
     def fail(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(SemblanceError, match=r"could not be written.*No space left.*Free some space"):
         train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 3}))
     assert tables_of(library) == before

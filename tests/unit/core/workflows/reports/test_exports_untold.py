@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
@@ -96,7 +97,7 @@ def made(tmp_path_factory):
     tree = folder / "ZEBROVICH QUENTIN 19530417"
     lines = ["file,finding\n"]
     for number in range(16):
-        save(film(number), tree / f"Zebrovich^{number}.dcm")
+        save(film(number, BodyPartExamined="ZEBROVICHS HAND"), tree / f"Zebrovich^{number}.dcm")
         lines.append(f"Zebrovich^{number}.dcm,{'benign' if number % 4 // 2 else 'malignant'}\n")
     (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
     library = folder / "lib.semblance"
@@ -115,6 +116,49 @@ def made(tmp_path_factory):
         )
     refine_metric.save_refined(library, search, "clicked")
     yield library, cases[3], folder
+    close_loaded_metrics()
+
+
+@pytest.fixture(scope="module", params=("library", "no library"))
+def of_files(request, tmp_path_factory):
+    """Ordinary image files called after their patients, which no column tells: names stand in folders, files,
+    ids of cases and every column of ``labels.csv``, one of them as an allowed attribute. The query is a case,
+    or a file from outside."""
+    folder = tmp_path_factory.mktemp(HOME)
+    tree = folder / "ZEBROVICH QUENTIN 19530417"
+    header = "file,case_id,finding,comment,body_part,view,age,sex,Zebrovich\n"
+    lines = [header]
+    rng = np.random.default_rng(0)
+    (tree / "Ourania Zebrovich").mkdir(parents=True)
+    for number in range(16):
+        name = f"Ourania Zebrovich/Zebrovich_{number}.png"
+        grey = rng.integers(0, 90, (48, 48)) + 100 * (number % 2)
+        info = PngImagePlugin.PngInfo()
+        info.add_text("Author", "Zebrovich")
+        Image.fromarray(grey.astype(np.uint8)).save(tree / name, pnginfo=info)
+        case = f"clinic/Zebrovich/{number}" if number % 3 else f"zebrovich{number}"
+        finding = ("benign", "malignant")[number % 2]
+        lines.append(f"{name},{case},{finding},seen by Larkspur,Zebrovich's hand,Quentin,47,F,778812\n")
+    (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
+    library = folder / "Zebrovich.semblance"
+    import_source(tree, library, identified=True)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    outside = folder / "Quentin.png"
+    Image.fromarray(rng.integers(0, 99, (48, 48)).astype(np.uint8)).save(outside)
+    with Library.open(library) as opened:
+        cases = [r.case_id for r in opened.catalogue.all_cases()]
+    assert any("/" in case for case in cases)
+    query = Query(cases[3]) if request.param == "library" else Query(image=outside)
+    search = Search("plain", query, ledger="mine", like=(Query(cases[5]), Query(image=outside)))
+    if query.case:
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, cases[1], True)],
+            author="Ourania Zebrovich",
+        )
+    yield library, search, cases
     close_loaded_metrics()
 
 
@@ -142,6 +186,47 @@ def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
         assert planted_in(told_by(file)) == [], file.name
         assert planted_in(file.name) == []
     assert len(list_exports(library)) > noted
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".html", ".csv", ".json", ".dcm"])
+def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
+    library, search, _ = of_files
+    options = ReportOptions(clinic="Clinic", comment="looks alike")
+    file = reporting.write_search_report(library, search, tmp_path / f"report{suffix}", options)
+    told = told_by(file)
+    assert planted_in(told) == []
+    assert "Case 2" in told
+    assert planted_in(json.dumps([{**line, "by": ""} for line in list_exports(library)])) == []
+    assert "40–49" in told or suffix == ".csv" or search.query.case is None
+
+
+def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
+    library, search, cases = of_files
+    reporting.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
+    for file in (tmp_path / "batch").iterdir():
+        assert planted_in(told_by(file) + file.name) == [], file.name
+    index = (tmp_path / "batch" / "reports.csv").read_text()
+    assert [line.split(",")[:2] for line in index.splitlines()[1:]] == [
+        ["report-0001.html", "Case 1"],
+        ["report-0002.html", "Case 2"],
+    ]
+
+
+def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
+    library, search, cases = of_files
+    search = Search("plain", Query(cases[2]))
+    told = {}
+    for identified in (False, True):
+        for free_text in (False, True):
+            options = ReportOptions(identified=identified, free_text=free_text)
+            file = reporting.write_search_report(library, search, tmp_path / "r.json", options)
+            told[identified, free_text] = file.read_text(encoding="utf-8")
+    for (_, free_text), text in told.items():
+        assert ("seen by Larkspur" in text) is free_text
+        assert ("s hand" in text) is free_text
+        assert "Free text" in text or not free_text
+    assert cases[2] in told[True, False]
+    assert cases[2] not in told[False, True]
 
 
 def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):

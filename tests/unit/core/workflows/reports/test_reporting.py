@@ -61,17 +61,37 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
         search,
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
     )
-    out = write_search_report(table, search, tmp_path / "r.json")
+    out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=True))
     told = json.loads(out.read_text())
     assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
     assert told["judgements"][1]["c"].endswith("c4")
     assert "2 judgements" in told["notes"][0] or "judgements refined" in told["notes"][0]
-    assert "Like the examples" in " ".join(told["notes"])
+    assert "Like the examples t/c5." in " ".join(told["notes"])
     assert [line["case_id"] for line in told["results"]] == [
-        line.case_id.rpartition("/")[2] for line in rank_cases(table, search).result.ranked
+        line.case_id for line in rank_cases(table, search).result.ranked
     ]
     for line in told["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
+
+
+def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
+    near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
+    search = search_of(like=(Query(case=other),))
+    refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
+    kinds = (ReportOptions(identified=True), ReportOptions())
+    named, numbered = (
+        json.loads(write_search_report(table, search, tmp_path / "r.json", options).read_text())
+        for options in kinds
+    )
+    names = {
+        one["case_id"]: other["case_id"]
+        for one, other in zip(named["results"], numbered["results"], strict=True)
+    }
+    names[named["query"]["case_id"]] = numbered["query"]["case_id"]
+    assert sorted(names.values()) == sorted(f"Case {n}" for n in range(1, len(names) + 1))
+    assert names["t/c0"] == "Case 1"
+    assert numbered["judgements"][0]["a"] == names[near]
+    assert f"Like the examples Case {len(names) + 1}." in " ".join(numbered["notes"])
 
 
 @pytest.mark.parametrize("identified", [False, True])
