@@ -19,7 +19,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.export_log import note_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric

@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features

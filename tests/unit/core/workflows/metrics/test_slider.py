@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics import slider as slider_module
 from semblance.core.workflows.metrics.slider import prepare_slider

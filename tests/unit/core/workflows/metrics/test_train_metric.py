@@ -9,7 +9,7 @@ from PIL import Image
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features

@@ -12,8 +12,8 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
-from semblance.core.metrics.storage import load_metric
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.searches.contradictions import Reason
 from semblance.core.searches.judgement import Kind

@@ -10,7 +10,8 @@ import pytest
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
