@@ -14,9 +14,8 @@ from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import make_learner
-from semblance.core.metrics.steps.sequence import apply_steps
-from semblance.core.metrics.steps.sequence import fit_steps
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
 from semblance.core.workflows.metrics.score_metric import held_out_scores
