@@ -43,7 +43,8 @@ def train(
         return
     from semblance.core.metrics.registry import learner_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -69,7 +70,7 @@ def _train_slider(
     from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     if learner != BDMVisualShare.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMVisualShare.name} does.")
