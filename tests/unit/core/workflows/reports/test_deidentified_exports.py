@@ -25,10 +25,8 @@ from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import train_metric
-from semblance.core.workflows.reports import export_plots
-from semblance.core.workflows.reports import metric_cards
-from semblance.core.workflows.reports import write_reports
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save

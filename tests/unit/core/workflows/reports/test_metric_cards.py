@@ -23,11 +23,9 @@ from semblance.core.workflows.metrics.metric_exchange import (
     export_metric,
     import_metric,
 )
-from semblance.core.workflows.reports.metric_cards import compared_cards
-from semblance.core.workflows.reports.metric_cards import metric_card
-from semblance.core.workflows.reports.metric_cards import write_metric_card
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.tables import PLAIN, table_library
 
