@@ -48,7 +48,8 @@ def closure(name: str, extra: str = "") -> set[str]:
                 continue
             found.add(key)
             waiting += [(need.name, e) for e in need.extras or [""]]
-    return found
+    # One extra of the program brings others.
+    return found - {name}
 
 
 def test_every_needed_package_is_pinned_to_what_is_installed():
