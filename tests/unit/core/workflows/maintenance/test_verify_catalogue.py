@@ -9,7 +9,6 @@ from semblance.core.library import schema
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import raw, settled, stored_features, tables_of
 from tests.unit.core.workflows.maintenance.conftest import CASES
