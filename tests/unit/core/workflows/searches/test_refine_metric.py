@@ -19,7 +19,7 @@ from semblance.core.searches.contradictions import Reason
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.train_metric import score_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, trim_loaded_metrics
