@@ -29,7 +29,7 @@ class ExtractDialog(Dialog):
         super().__init__(parent)
         self.setWindowTitle(tr("Extract features"))
         self.setMinimumWidth(theme().px(480))
-        self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.fits]
+        self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.is_suitable]
         self._library = library
         self._choice = QComboBox()
         for extractor in self._extractors:
@@ -126,7 +126,7 @@ def _others(library: LibrarySnapshot) -> str:
     """Which extractors are not offered, by reason."""
     reasons: dict[str, list[str]] = {}
     for fit in library.extractors:
-        if not fit.fits:
+        if not fit.is_suitable:
             reasons.setdefault(translate(fit.reason), []).append(tr_name(extractor_class(fit.name).title))
     told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
     return tr("Not offered: {told}.", told=told) if told and len(library.columns) else ""

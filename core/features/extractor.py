@@ -104,7 +104,7 @@ class Extractor(abc.ABC):
         """
         return np.stack(prepared)
 
-    def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
+    def keypoints(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
         """(p, 2) x and y of the local descriptors, in the order of their rows, as shares of the width and
         height of what :meth:`extract` looks at; ``None`` where it describes no single places.
 

@@ -411,6 +411,7 @@ class Mass(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return NAMES
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:

@@ -187,7 +187,7 @@ _FATAL = 4
 
 
 @functools.lru_cache(maxsize=1)
-def session_of(model: Path, settings: EncoderSettings, identity: str) -> Session:  # noqa: ARG001
+def cached_session(model: Path, settings: EncoderSettings, identity: str) -> Session:  # noqa: ARG001
     """The loaded model, kept until another is asked for; ``identity`` tells changed files apart.
 
     Raises:
@@ -440,6 +440,7 @@ class OnnxEncoder(Extractor):
 
     @property
     def batch(self) -> int:
+        """How many images the model is given at a time."""
         return self._session().batch
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
@@ -450,7 +451,7 @@ class OnnxEncoder(Extractor):
                 numbers, or the encoder fails.
         """
         ready = self.prepare(image, region)
-        return self._told(self._session().run(ready[np.newaxis])[0], image.name)
+        return self._checked_finite(self._session().run(ready[np.newaxis])[0], image.name)
 
     def prepare(self, image: Image, region: Region | None = None) -> Floats:
         """(h, w, c) the pixels as the encoder takes them.
@@ -481,7 +482,7 @@ class OnnxEncoder(Extractor):
         pixels = [one for one in prepared if one.ndim == 3]
         measured = iter(self._session().run(np.stack(pixels)) if pixels else ())
         rows = [next(measured) if one.ndim == 3 else one for one in prepared]
-        return self._told(np.stack(rows), "")
+        return self._checked_finite(np.stack(rows), "")
 
     def extract_many(self, images: Sequence[Image]) -> Floats:
         """(n, d), ``batch`` of them at a time."""
@@ -516,9 +517,9 @@ class OnnxEncoder(Extractor):
         return (total / (last - first) if self._how.slices == "mean" else total).astype(np.float32)
 
     def _session(self) -> Session:
-        return session_of(self._model, self._how, self._identity)
+        return cached_session(self._model, self._how, self._identity)
 
-    def _told(self, numbers: Floats, name: str) -> Floats:
+    def _checked_finite(self, numbers: Floats, name: str) -> Floats:
         if not np.isfinite(numbers).all():
             raise BadInput(
                 tr_lazy(

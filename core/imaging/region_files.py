@@ -35,7 +35,7 @@ def regions_json(image: Image, regions: list[Region]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "picture": {
+        "picture": {  # the key of version 1 of this file format
             "width": image.width,
             "height": image.height,
             "spacing_mm": None if image.spacing_mm is None else list(image.spacing_mm),

@@ -362,5 +362,5 @@ def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:
     from sqlalchemy.dialects.sqlite import insert
 
     statement = insert(table)
-    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id", "row_sum")}
+    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
     return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)

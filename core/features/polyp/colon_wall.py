@@ -52,6 +52,7 @@ class SurfaceCurvature:
 
     @property
     def mean(self) -> Numbers:
+        """(n,) mean curvature (k1 + k2) / 2, in 1/mm."""
         return (self.k1 + self.k2) / 2
 
     @property

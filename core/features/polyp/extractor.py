@@ -433,6 +433,7 @@ class Polyp(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names()
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:

@@ -65,6 +65,7 @@ class ExtractResult:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
+        """The result as the command prints it with ``--json``."""
         return dict(vars(self))
 
 

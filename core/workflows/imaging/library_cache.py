@@ -23,6 +23,7 @@ MAX_OPEN_LIBRARIES = 4
 
 
 def cached_library(path: Path) -> Library:
+    """The library at ``path``, kept open for the next call; at most :data:`MAX_OPEN_LIBRARIES` stay open."""
     known = _open.get(path)
     if known is not None and not known.in_place:
         # It was removed, and another one may lie there by now.
@@ -62,12 +63,14 @@ class StackCache:
         return self._stack
 
     def forget(self) -> None:
+        """Close the volume that is open."""
         if self._stack is not None:
             self._stack.close()
         self._stack = self._address = None
         self._reader.close()
 
     def is_stack(self, address: ImageAddress) -> bool:
+        """Whether the image at ``address`` is a volume."""
         return address == self._address or self._reader.is_stack(address)
 
 

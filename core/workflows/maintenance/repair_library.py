@@ -15,15 +15,12 @@ from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import extractor_class
 from semblance.core.files import TEMPORARY, move, move_into_place, replacing
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library.catalogue_damage import changed, integrity_errors
+from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import (
-    LEFT,
-    bring_rows_back,
     copy_catalogue,
-    mend_rows,
     recover_catalogue,
     remove_orphans,
-    settle_changed,
+    repair_rows,
 )
 from semblance.core.library.database import disk_is_full, not_writable, plain_errors
 from semblance.core.library.feature_checks import (
@@ -124,53 +121,25 @@ class Repairer:
                 "{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file)
             )
 
-    def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
-        """Make rows readable again or take them out; what was done, and whether that was all. The catalogue
-        as it was is kept. Its own settings are left alone: its key makes the codes of patients."""
-        left, told = self._bring_back(rows)
-        mended = {table: found for table, found in left.items() if table != "meta"}
-        if mended:
-            with plain_errors(self._library / CATALOGUE):
-                gone = mend_rows(self._library / CATALOGUE, mended)
-            told.append(
-                tr_lazy(
-                    "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
-                    "Import the sources again to get back what is missing.",
-                    n=sum(map(len, mended.values())) - gone,
-                    gone=gone,
-                )
-            )
-        return join_texts(told, " "), "meta" not in left
+    def repair_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
+        """Make rows readable again or take them out. The catalogue as it was is kept.
 
-    def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
-        """Make rows again what was written, or take them out where they can be made again or would teach
-        something false, or take them for what they say now; what was done, and whether that was all. The
-        catalogue as it was is kept. Its own settings and its metrics are left alone."""
-        file = self._library / CATALOGUE
-        left, told = self._bring_back(rows)
-        with plain_errors(file):
-            gone, taken = settle_changed(file, left)
-            still = changed(file)
-        if gone or taken:
-            told.append(
-                tr_lazy(
-                    "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as "
-                    "it was is kept. Import the sources and extract again to get back what is missing; "
-                    "judgements are in the copy.",
-                    gone=gone,
-                    n=taken,
-                )
-            )
-        return join_texts(told, " "), not set(LEFT).intersection(still)
-
-    def _bring_back(self, rows: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[str]]:
-        """Rows of which more than a bit changed, and what was done about the others."""
+        The library's own settings are left alone: their key makes the codes of patients. Returns what was done,
+        and whether every row was repaired.
+        """
+        repaired = {table: found for table, found in rows.items() if table != "meta"}
+        if not repaired:
+            return "", False
         self._keep_catalogue()
         with plain_errors(self._library / CATALOGUE):
-            left = bring_rows_back(self._library / CATALOGUE, rows)
-        back = sum(map(len, rows.values())) - sum(map(len, left.values()))
-        told = tr_lazy("{n:,} rows are what was written again: a single bit of each had changed.", n=back)
-        return left, [told] if back else []
+            removed = repair_rows(self._library / CATALOGUE, repaired)
+        done = tr_lazy(
+            "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
+            "Import the sources again to get back what is missing.",
+            n=sum(map(len, repaired.values())) - removed,
+            gone=removed,
+        )
+        return done, "meta" not in rows
 
     # Images
 
@@ -233,7 +202,7 @@ class Repairer:
 
     def find_metric(self, library: Library, record: MetricRecord) -> str:
         """Look among the files of metrics for a whole copy of a lost one."""
-        from semblance.core.metrics.storage import load_metric
+        from semblance.core.metrics.metric import load_metric
 
         wanted = record.card.get("content_hash")
         # One of two whose files changed places was put aside just now.

@@ -318,8 +318,8 @@ class TestGreysAsTheQuerys:
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_window_level(WindowLevel(low, high, negative=negative))
-            assert panel._greys._settled.isActive()
-            panel._greys._settled.timeout.emit()
+            assert panel._query_window_level._settled.isActive()
+            panel._query_window_level._settled.timeout.emit()
             made.get(row)
             made._send_soon.timeout.emit()
             jobs.let_run()
@@ -331,10 +331,10 @@ class TestGreysAsTheQuerys:
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
         context.state.set_window_level(WindowLevel(0.0, 9.0))
-        panel._greys._settled.timeout.emit()
+        panel._query_window_level._settled.timeout.emit()
         assert panel.grid._source is not usual
         context.state.set_window_level(None)
-        panel._greys._settled.timeout.emit()
+        panel._query_window_level._settled.timeout.emit()
         assert panel.grid._source is usual
 
 

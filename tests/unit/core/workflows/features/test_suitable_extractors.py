@@ -12,9 +12,9 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     import_source(striped_folder(tmp_path / "in", n=4), library)
     with open_library(library) as opened:
         fits = extractor_suitabilities(opened)
-    assert [fit.name for fit in fits if fit.fits] == suitable_extractors(library)
+    assert [fit.name for fit in fits if fit.is_suitable] == suitable_extractors(library)
     assert fits[0].name == "gabor"
-    assert {fit.name: fit.reason for fit in fits if not fit.fits} == {
+    assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
         "polyp": "no case is a volume",
         "raw": "no case comes from a table",
     }

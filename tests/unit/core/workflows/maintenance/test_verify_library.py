@@ -16,11 +16,12 @@ from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from tests.helpers.checks import parts_of
-from tests.helpers.libraries import query_features, raw, tables_of
+from tests.helpers.libraries import raw, stored_features, tables_of
 from tests.unit.core.workflows.maintenance.conftest import CASES
 
 
@@ -79,7 +80,7 @@ def test_what_is_no_library_is_refused(tmp_path):
 @pytest.mark.parametrize("damage", ["flipped", "gone", "swapped for nothing"])
 def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage):
     chunk = store_of(library) / "c" / "0" / "0"
-    ids, before = query_features(library)
+    ids, before = stored_features(library)
     if damage == "flipped":
         flip(chunk)
     elif damage == "gone":
@@ -87,7 +88,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     else:
         chunk.write_bytes(b"")
     with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
-        query_features(library)
+        stored_features(library)
     result = verify_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
@@ -95,7 +96,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     assert "Metric 'plain'." in result.works
     mended = verify_library(library, repair=True)
     assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
-    again, values = query_features(library)
+    again, values = stored_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
     kept = list((library / repair_library.ASIDE).rglob("c/0/0"))
@@ -111,13 +112,13 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     assert parts_of(result) == ["images", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
     assert len(result.open_harm) == 2
-    assert len(query_features(library)[0]) == CASES - 1
+    assert len(stored_features(library)[0]) == CASES - 1
 
 
 @pytest.mark.parametrize("checked", [True, False])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_store_without_its_description_gets_one(library, damage, checked):
-    _, before = query_features(library)
+    _, before = stored_features(library)
     store = store_of(library)
     if not checked:
         make_before_sums(library, before)
@@ -131,12 +132,12 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
     assert "what describes its numbers is lost or damaged" in result.findings[0].says
     mended = verify_library(library, repair=True)
     assert "all its numbers are there" in mended.findings[0].repaired
-    np.testing.assert_array_equal(query_features(library)[1], before)
+    np.testing.assert_array_equal(stored_features(library)[1], before)
     assert parts_of(verify_library(library)) == ([] if checked else ["features"])
 
 
 def test_numbers_without_check_sums_are_told_without_alarm(library):
-    before = query_features(library)[1]
+    before = stored_features(library)[1]
     make_before_sums(library, before)
     result = verify_library(library)
     assert [finding.harm for finding in result.findings] == [False]
@@ -264,7 +265,7 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert mended.open_harm == []
     assert verify_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
-    assert len(query_features(library)[0]) == CASES
+    assert len(stored_features(library)[0]) == CASES
 
 
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
