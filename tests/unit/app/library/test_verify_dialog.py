@@ -35,7 +35,7 @@ def test_until_it_is_done_nothing_can_be_mended(dialog):
 
 def test_a_sound_library_needs_nothing(dialog):
     dialog.show_result(VerificationResult("/l", [], {"catalogues": 1, "images": 6}), writable=True)
-    assert dialog._told.text() == "The library is sound. Checked: 1 catalogue, 6 images."
+    assert dialog._told.text() == "No problems were found. Checked: 1 catalogue, 6 images."
     assert not dialog.repair.isEnabled()
 
 

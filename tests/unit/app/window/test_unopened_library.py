@@ -88,7 +88,7 @@ def test_a_library_for_looking_only_says_so_and_allows_no_change(library, monkey
         assert not window.state.library.writable
         (told,) = window.message_bar.messages()
         assert "for looking only" in told.what
-        assert "(for looking only)" in window.status.where.text()
+        assert "(read-only)" in window.status.where.text()
         assert [c for c in CHANGES if window.actions_[c].isEnabled()] == []
         assert not window.train.train_button.isEnabled()
         window.library.step(1)

@@ -81,7 +81,7 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
             qtbot.keyClick(grid, key)
     wait_for(window, lambda: len(fact(window).with_) == 4 and len(fact(window).without) == 4)
     assert row.bar.isEnabled()
-    assert row.marks.text() == "4 with · 4 without · Y and N mark"
+    assert row.marks.text() == "4 with · 4 without · Mark with Y and N"
     assert row.strength.text().startswith("Strength 1.00 (")
     assert "Cross-validated on 8 marks of 8 patients" in row.strength.toolTip()
 

@@ -192,7 +192,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     window.state.set_metric("city")
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.asked.refused is not None)
-    assert "Ranked without them." in window.query.examples.note.text()
+    assert "The search continues without them." in window.query.examples.note.text()
     assert window.ranking.told.endswith(" ms")
     with using_language("de"):
         window.state.ranking_changed.emit()

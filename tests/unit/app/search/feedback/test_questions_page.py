@@ -292,7 +292,7 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
     settle(qtbot, jobs)
     assert section.questions.question is None
-    assert "whole cases" in section.told.text()
+    assert "whole case" in section.told.text()
     assert section.told.isVisible()
 
 

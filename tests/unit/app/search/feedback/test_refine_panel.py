@@ -103,7 +103,7 @@ def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbo
 
 def test_without_judgements_it_says_how_to_make_one(asked, jobs):
     settle(asked, jobs)
-    assert "keys U and D" in texts(asked)
+    assert "U, more like this" in texts(asked)
     assert not asked.measures.isVisible()
     assert not asked.save.isEnabled()
 
@@ -235,7 +235,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     assert asked.measures.badge.kind == "held-out"
     assert "2 clicks rarely show" in asked.measures.note.text()
     judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
-    assert "rarely show" not in asked.measures.note.text()
+    assert "rarely change" not in asked.measures.note.text()
 
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
@@ -317,7 +317,7 @@ def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, conte
     search_operations.rank(context)
     operations.check_metric(context)
     settle(asked, jobs)
-    assert "Not followed by this metric" in texts(asked)
+    assert "This metric does not use judgements" in texts(asked)
     assert len(asked.rows.rows) == 1
     assert not asked.save.isEnabled()
     assert not asked.measures.isVisible()

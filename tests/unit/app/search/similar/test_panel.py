@@ -133,8 +133,8 @@ def test_no_good_match_is_said(ranked, context):
 
 
 def test_what_is_hidden_is_counted(ranked, context):
-    assert ranked.same_patient.text() == "same patient hidden (3)"
-    assert ranked.alike.text() == "alike folded (2)"
+    assert ranked.same_patient.text() == "Hide same patient (3)"
+    assert ranked.alike.text() == "Group near-duplicates (2)"
     context.state.set_asked(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
@@ -345,7 +345,7 @@ def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
     assert ranked.header.minimumSizeHint().width() == with_counts
     context.state.set_asked(asked_for(ranking(same_patient=3)))
     box = ranked.same_patient
-    qtbot.waitUntil(lambda: box.text() == "same patient hidden (3)")
+    qtbot.waitUntil(lambda: box.text() == "Hide same patient (3)")
     box.resize(box.minimumSizeHint())
     assert box.text() == "Hide same patient"
-    assert box.accessibleName() == "same patient hidden (3)"
+    assert box.accessibleName() == "Hide same patient (3)"

@@ -142,7 +142,7 @@ def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
 
 def test_why_there_are_counts_only_has_the_room_that_is_left(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
-    for width, told in ((330, "Counts only: refined ranking"), (190, "refined search")):
+    for width, told in ((330, "Counts only: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._note.shown_text() == told
@@ -166,7 +166,7 @@ def test_cases_without_features_are_told_to_be_left_out(show, context):
     [
         (NOT_CALIBRATED, "Counts only: not calibrated"),
         (NOT_SCORED, "Counts only: not scored"),
-        (REFINED, "Counts only: refined ranking"),
+        (REFINED, "Counts only: refined search"),
         (FEWER, "Counts only: without some features"),
         (OWN_PATIENT, "Counts only: own patient shown"),
     ],
@@ -266,7 +266,7 @@ def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, conte
     context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
     context.state.set_query(ASKED)
     panel = show(ranking(others=(case(2), case(4))))
-    assert "Nearest that are not malignant, as most are" in texts(panel.others)
+    assert "Nearest cases that are not malignant" in texts(panel.others)
 
 
 def test_they_are_reached_by_mouse_and_keys(show, qtbot):
