@@ -73,7 +73,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
-        echo("No good match: the nearest case is farther than is usual in this library.")
+        echo("No close match in this library: the nearest case is farther than usual.")
     for warning in document["warnings"]:
         echo(warning)
 

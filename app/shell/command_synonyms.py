@@ -17,7 +17,7 @@ OTHER_WORDS = {
     "back_up": tr("backup copy archive"),
     "restore": tr("backup"),
     "check_library": tr("doctor repair integrity damaged"),
-    "exports": tr("audit log privacy"),
+    "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),

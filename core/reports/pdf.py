@@ -235,7 +235,11 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
     told.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:
-        told.append(paragraph(tr("No good match: even the nearest case is farther than usual."), STRONG_BODY))
+        told.append(
+            paragraph(
+                tr("No close match in this library: the nearest case is farther than usual."), STRONG_BODY
+            )
+        )
     told.append(paragraph(SUPPORT, FAINT))
     return Table(
         [[_asked_image(query, size), told]],

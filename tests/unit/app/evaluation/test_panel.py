@@ -130,7 +130,7 @@ def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_sco
     assert not panel.score_button.isEnabled()
     assert panel.header._second.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
-    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
+    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
     assert item.toolTip().startswith("trained on all cases")
 
 
@@ -322,7 +322,7 @@ def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context,
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        (metric("old", 0.8), "Score it again"),
+        (metric("old", 0.8), "Evaluate it again"),
         (
             replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
             "At least 20",

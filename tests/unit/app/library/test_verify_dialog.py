@@ -28,7 +28,7 @@ def dialog(qtbot, kept) -> CheckDialog:
 
 
 def test_until_it_is_done_nothing_can_be_mended(dialog):
-    assert dialog._told.text() == "Checking…"
+    assert dialog._told.text() == "Verifying…"
     assert not dialog.repair.isEnabled()
     assert not dialog.save_list.isEnabled()
 
@@ -43,7 +43,7 @@ def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
     result = VerificationResult("/l", [GONE, MENDED], {"images": 6}, ["6 cases."], "/l/damaged/x")
     dialog.show_result(result, writable=True)
     assert dialog._told.text().startswith("1 thing is damaged or missing.")
-    assert "kept in /l/damaged/x" in dialog._told.text()
+    assert "stored in /l/damaged/x" in dialog._told.text()
     assert dialog._works.text() == "Can be used: 6 cases."
     rows = [[dialog.table.item(r, c).text() for c in range(3)] for r in range(2)]
     assert rows[0] == ["images", GONE.says, "Find moved images…"]

@@ -213,7 +213,7 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
         wait_for(window, lambda: window.concepts.facts)
         assert fact(window).gone == 1
         (row,) = window.side.concepts.rows
-        assert "1 gone" in row.marks.text()
+        assert "1 deleted" in row.marks.text()
 
 
 def test_an_empty_list_says_what_to_do(window):

@@ -188,7 +188,9 @@ def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, 
     assert sorted(page.side.curve.points) == [0, 2, 4, 6]
     assert page.side.value.text().startswith("0.") or page.side.value.text().startswith("1.")
     assert page.side.badge.isVisible()
-    assert "before any judgement; measured on 10 cases of held-out patients" in page.side.before.text()
+    assert (
+        "without judgements. Tested on 10 cases of patients not used for training" in page.side.before.text()
+    )
 
 
 def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
@@ -234,7 +236,7 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert "looking only" in page.questions.problem.title
+    assert "read-only" in page.questions.problem.title
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 

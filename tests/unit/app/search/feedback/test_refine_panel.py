@@ -182,7 +182,7 @@ def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
     compare(context, jobs, asked, 4, 5)
     judge(context, jobs, asked, (9, True))
     compare(context, jobs, asked, 5, 4)
-    assert "1 contradiction: click" in asked.detail.text()
+    assert "1 contradiction. Click" in asked.detail.text()
     newest, other, oldest = asked.rows.rows
     assert newest.against
     assert oldest.against
@@ -230,7 +230,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.path, context.state.search)
     assert asked.measures.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without them" in asked.measures.note.text()
+    assert f"{score.before:.2f} without judgements" in asked.measures.note.text()
     assert f"{score.cases} cases" in asked.measures.note.text()
     assert asked.measures.badge.kind == "held-out"
     assert "2 clicks rarely show" in asked.measures.note.text()
@@ -259,7 +259,7 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     operations.judge(context, made)
     settle(asked, jobs)
     assert asked.measures.accuracy.text() == "not measured"
-    assert "No case is left" in asked.measures.note.text()
+    assert "Every case was judged" in asked.measures.note.text()
     assert not asked.measures.badge.isVisible()
 
 

@@ -57,7 +57,7 @@ def test_whole_image_sets_the_region_aside_and_back(asked, context):
     press(asked, "whole")
     assert context.state.query.region is None
     assert asked.view.region.region == PART
-    assert asked.facts.text("Region").endswith("set aside")
+    assert asked.facts.text("Region").endswith("not used")
     press(asked, "region")
     assert context.state.query.region == PART
     assert asked.facts.text("Region") == "rectangle, 24 × 16 px"

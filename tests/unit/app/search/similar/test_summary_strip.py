@@ -88,7 +88,7 @@ def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show)
     assert strip.badge.kind == "held-out"
     assert "Support, not a diagnosis" in texts(strip)
     name = strip.scale.accessibleName()
-    assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, measured on held-out patients")
+    assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, tested on held-out patients")
     assert not strip.grab().isNull()
 
 
@@ -165,7 +165,7 @@ def test_cases_without_features_are_told_to_be_left_out(show, context):
     ("why", "words"),
     [
         (NOT_CALIBRATED, "Counts only: not calibrated"),
-        (NOT_SCORED, "Counts only: not scored"),
+        (NOT_SCORED, "Counts only: not tested"),
         (REFINED, "Counts only: refined search"),
         (FEWER, "Counts only: without some features"),
         (OWN_PATIENT, "Counts only: own patient shown"),
