@@ -66,9 +66,10 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         try:
             from semblance.app.program import open_window
+
+            return open_window(library)
         except ModuleNotFoundError as error:
             return _without_package(error)
-        return open_window(library)
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -43,7 +43,8 @@ def train(
         return
     from semblance.core.metrics.registry import learner_class
     from semblance.core.parameters import parse_settings
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -69,7 +70,7 @@ def _train_slider(
     from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     if learner != BDMVisualShare.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMVisualShare.name} does.")
@@ -90,8 +91,8 @@ def card(
     as_json: Json = False,
 ) -> None:
     """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
-    from semblance.core.reports.card_writing import card_markdown, comparison_markdown
-    from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
+    from semblance.core.reports.write_card import card_markdown, comparison_markdown
+    from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
         table = compared_cards(library, metric, against)

@@ -52,7 +52,7 @@ def report(
     from semblance.core.reports.options import ReportOptions, read_logo
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
-    from semblance.core.workflows.reports.reporting import write_reports, write_search_report
+    from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 
     asked = [given for given in (case, image, cases) if given is not None]
     if len(asked) != 1:

@@ -18,7 +18,7 @@ from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, tr_n, tr_name, translate
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))

@@ -16,7 +16,7 @@ from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.metrics.slider_steps import PLACES, sliders_by_name
-from semblance.core.workflows.metrics.train_metric import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")
 

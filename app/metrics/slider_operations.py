@@ -12,7 +12,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
 from semblance.core.workflows.metrics import slider
 from semblance.core.workflows.metrics.slider_steps import DEFAULT_PLACE, Slider, SliderStep
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import rank_cases
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from semblance.core.library.case_columns import CaseColumns
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
-    from semblance.core.workflows.metrics.train_metric import CurvePoint
+    from semblance.core.workflows.metrics.training_curve import CurvePoint
     from semblance.core.workflows.searches.rank_cases import RankedSearch
     from semblance.core.workflows.searches.search_result import SearchResult
 

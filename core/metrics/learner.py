@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import abc
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.metric import Metric
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import Reporter
-
-if TYPE_CHECKING:
-    from semblance.core.metrics.metric import Metric
 
 
 class Learner(abc.ABC):

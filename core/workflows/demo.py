@@ -15,7 +15,8 @@ from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.search_result import nearest_cases
 
 EXTRACTOR = "gabor"

@@ -25,7 +25,8 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement

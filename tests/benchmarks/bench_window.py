@@ -72,7 +72,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     context, columns = window.context, window.state.columns
     lateness: list[float] = []
@@ -123,7 +123,8 @@ def _click(folder: Path) -> list[dict[str, Any]]:
 
     from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.import_source import import_source
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import open_window
 
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import State
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 

@@ -27,7 +27,7 @@ from semblance.core.library.content_hashes import content_of_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.row_sums import changed_rows
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.workflows.maintenance.backup import restore
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw

@@ -67,7 +67,7 @@ class RankingPanel(Panel):
 
         self.header = PanelHeader(tr("Ranking"))
         self.window_level = header_button(
-            "contrast", tr("WindowLevel as the query's: the same brightness and contrast")
+            "contrast", tr("Window/level as the query's: the same brightness and contrast")
         )
         self.window_level.setCheckable(True)
         self.view = ViewSwitch()

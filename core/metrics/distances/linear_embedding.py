@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
 
 
 class LinearEmbeddingDistance(Distance):
@@ -46,14 +46,11 @@ class LinearEmbeddingDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from semblance.core.metrics.distances import DISTANCES
-
-        kinds = {kind.kind: kind for kind in DISTANCES if kind is not cls}
-        L, inner = arrays.get("L"), settings.get("settings")
-        if settings.get("base") not in kinds or not isinstance(inner, dict):
+        L, inner, of_base = arrays.get("L"), settings.get("settings"), distance_class(settings.get("base"))
+        if of_base is None or of_base is cls or not isinstance(inner, dict):
             raise BadInput("A mapped distance without the one it stands on.")
         own = {name.removeprefix("base_"): array for name, array in arrays.items() if name != "L"}
-        base = kinds[settings["base"]].restore(inner, own)
+        base = of_base.restore(inner, own)
         width = base.embed(np.zeros((1, base.n_features))).shape[1]
         if L is None or L.ndim != 2 or L.dtype != np.float64 or len(L) == 0 or L.shape[1] != width:
             raise BadInput("The map of a mapped distance does not fit the one it stands on.")

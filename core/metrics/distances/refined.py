@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
 from semblance.core.metrics.distances.linear import parts_by_group
 
 #: The part of a distance that the clicks made.
@@ -65,17 +65,15 @@ class RefinedDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from semblance.core.metrics.distances import DISTANCES
-
-        kinds = {kind.kind: kind for kind in DISTANCES}
         inner, scale = settings.get("settings"), settings.get("scale")
-        if settings.get("base") not in kinds or not isinstance(inner, dict) or not isinstance(scale, float):
+        of_base = distance_class(settings.get("base"))
+        if of_base is None or not isinstance(inner, dict) or not isinstance(scale, float):
             raise BadInput("A distance learnt from clicks lacks the one it started from.")
         own = {name: arrays[name] for name in ("weights", "directions", "gains") if name in arrays}
         if len(own) != 3 or any(array.dtype != np.float64 for array in own.values()):
             raise BadInput("A distance learnt from clicks lacks what was learnt.")
         rest = {name.removeprefix("base_"): array for name, array in arrays.items() if name not in own}
-        base = kinds[settings["base"]].restore(inner, rest)
+        base = of_base.restore(inner, rest)
         distance = cls(base, scale, own["weights"], own["directions"], own["gains"])
         if distance.weights.shape != (base.n_features,) or not base.embeds:
             raise BadInput("A distance learnt from clicks does not fit the one it started from.")

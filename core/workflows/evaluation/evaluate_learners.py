@@ -17,7 +17,7 @@ from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, Reporter

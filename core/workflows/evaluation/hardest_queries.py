@@ -15,6 +15,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
+from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 #: Nearest cases looked at, queries told, and cases asked at most.
 K, MOST, ASKED = 10, 20, 4000
@@ -50,12 +51,13 @@ def hardest_queries(
         BadInput: nothing was held out, or none of it has the finding.
     """
     with open_library(library) as opened:
-        given = held_out_cases(opened, metric)
-    unseen, data = given.unseen, given.data
+        record = opened.metric(metric)
+        held_out = held_out_cases(opened, record)
+    loaded, unseen, data = stored_metric(record), held_out.test, held_out.cases
     if len(unseen) > ASKED:
         unseen = np.sort(np.random.default_rng(seed).choice(unseen, ASKED, replace=False))
-    rows = given.metric.transform(data.X[unseen])
-    distances = distances_after_steps(given.metric.distance, rows, rows)
+    rows = loaded.transform(data.X[unseen])
+    distances = distances_after_steps(loaded.distance, rows, rows)
     reporter.check_cancelled()
     findings = np.unique(data.y[unseen], return_inverse=True)[1]
     units = patient_codes(data.units, data.n_cases)
@@ -79,5 +81,5 @@ def hardest_queries(
         tuple(last[chosen].tolist()),
         k,
         int(known.sum()),
-        len(given.unseen),
+        len(held_out.test),
     )

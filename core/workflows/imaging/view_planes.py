@@ -18,7 +18,7 @@ from semblance.core.workflows.imaging.view_images import report_slices
 
 @dataclass(frozen=True, eq=False)
 class ViewedPlane:
-    """CutPlane ``place`` across ``axis`` of a volume."""
+    """Plane ``place`` across ``axis`` of a volume."""
 
     axis: int
     place: int

@@ -233,7 +233,7 @@ class Repairer:
 
     def find_metric(self, library: Library, record: MetricRecord) -> str:
         """Look among the files of metrics for a whole copy of a lost one."""
-        from semblance.core.metrics.storage import load_metric
+        from semblance.core.metrics.metric import load_metric
 
         wanted = record.card.get("content_hash")
         # One of two whose files changed places was put aside just now.

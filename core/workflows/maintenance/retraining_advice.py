@@ -12,7 +12,7 @@ from semblance.core.library.records import MetricRecord
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.workflows.metrics.slider_steps import slider_of
-from semblance.core.workflows.metrics.train_metric import ASKED, ONLY_IN_WINDOW
+from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
 #: What was asked of a training that a command takes too.
 _OPTIONS = ("steps", "max-cases", "judgements")
@@ -34,7 +34,7 @@ def retraining_advice(record: MetricRecord, features: str = "") -> str:
             "scores are kept.",
             learner=record.learner,
         )
-    asked = record.card.get(ASKED)
+    asked = record.card.get(REQUESTED)
     if not isinstance(asked, Mapping):
         return tr_lazy(
             "Import its file again where it came from one, or train it again as far as its card tells how "
@@ -64,7 +64,7 @@ def _command(record: MetricRecord, features: str) -> str:
         words.append("--slider")
     if features:
         words += ["--features", features]
-    had, asked = _part(card, "parameters"), _part(card, ASKED)
+    had, asked = _part(card, "parameters"), _part(card, REQUESTED)
     for parameter in learner_class(record.learner).parameters:
         if parameter.name in had and had[parameter.name] != parameter.default:
             words += ["--set", f"{parameter.name}={had[parameter.name]}"]

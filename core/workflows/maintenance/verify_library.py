@@ -258,7 +258,7 @@ def _check_features(
 def _check_metrics(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
-    from semblance.core.metrics.storage import load_metric
+    from semblance.core.metrics.metric import load_metric
     from semblance.core.workflows.maintenance.retraining_advice import retraining_advice
 
     records = library.metrics()

@@ -17,13 +17,14 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.metrics.train_metric import ASKED
+from semblance.core.workflows.metrics.train_request import REQUESTED
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -36,7 +37,7 @@ METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
 #: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
-_STAYS = ("authors", ELSEWHERE, ASKED)
+_STAYS = ("authors", ELSEWHERE, REQUESTED)
 
 
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
@@ -79,7 +80,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             ) from error
         finally:
             metric.unlink(missing_ok=True)
-    note_export(library, "metric", SUFFIX)
+    log_export(library, "metric", SUFFIX)
     return out
 
 
@@ -130,7 +131,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             card = {**metric.card.to_json(), **about["card"], "name": called}
             card.pop(ELSEWHERE, None)
             # It may have been other cases it was asked of.
-            card.pop(ASKED, None)
+            card.pop(REQUESTED, None)
             # Not known here, but they may be imported, or the metric handed on to where they are.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)

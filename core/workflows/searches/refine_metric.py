@@ -184,7 +184,7 @@ def save_refined(
     ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so
-    :func:`semblance.core.workflows.metrics.train_metric.score_metric` leaves them out.
+    :func:`semblance.core.workflows.metrics.score_metric.score_metric` leaves them out.
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the metric it came from.

@@ -28,8 +28,8 @@ from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import hardest_queries as hardest_module
 from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
-from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint
+from semblance.core.workflows.metrics import score_metric
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches import rank_cases
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
@@ -107,7 +107,7 @@ def test_the_weakest_provenance_is_on_the_badge(panel, context):
 
 def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jobs, qtbot, monkeypatch):
     asked = []
-    monkeypatch.setattr(train_metric, "score_metric", lambda *given, **_: asked.append(given))
+    monkeypatch.setattr(score_metric, "score_metric", lambda *given, **_: asked.append(given))
     context.state.set_library(BOARD)
     assert not panel.again.isVisible()
     context.state.set_metric("outdated")

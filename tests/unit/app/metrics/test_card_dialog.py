@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 from semblance.app.metrics.card_dialog import MetricCardDialog, shown_document
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
 

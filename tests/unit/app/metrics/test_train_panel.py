@@ -16,7 +16,8 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainResult
+from semblance.core.workflows.metrics.train_metric import TrainResult
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
 from semblance.app.window.panel_focus import panel_of_keyboard
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import asked, open_window, wait_for

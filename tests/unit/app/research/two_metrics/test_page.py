@@ -17,7 +17,7 @@ from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.striped import striped_library

@@ -21,7 +21,7 @@ from semblance.core.language import translate
 from semblance.core.library.library import Library
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN

@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import compare_images, refine_metric
 from semblance.core.workflows.searches import explain_distance as explain_distance_module
 from semblance.core.workflows.searches.explain_distance import explain_distance

@@ -10,7 +10,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distances import BitDistance, LinearDistance, RefinedDistance, SignedDistance
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback import triplet_learning
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, span_basis
@@ -22,7 +22,6 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     gram,
     updated_with_triplet,
 )
-from semblance.core.metrics.storage import load_metric
 from semblance.core.retrieval.click_index import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 

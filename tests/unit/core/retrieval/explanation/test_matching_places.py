@@ -11,7 +11,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.pipeline import fit_metric
-from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
 from semblance.core.retrieval.explanation.matching_places import REGIONS, Seen, column_weights, places_of
 

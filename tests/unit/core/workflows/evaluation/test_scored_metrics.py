@@ -26,7 +26,9 @@ from semblance.core.workflows.evaluation.scored_metrics import (
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder
 from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
 

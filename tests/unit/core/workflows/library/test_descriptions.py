@@ -14,7 +14,7 @@ from semblance.core.workflows.library.descriptions import (
     describe_library,
     describe_protocols,
 )
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
 

@@ -10,7 +10,8 @@ import pytest
 from semblance.core.library.library import Library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from tests.helpers.images import striped_folder

@@ -11,7 +11,8 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import MetricRecord
 from semblance.core.workflows.maintenance.retraining_advice import retraining_advice
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.program import semblance
 
 

@@ -15,7 +15,8 @@ from semblance.core.library.row_sums import changed_rows
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import query_features, raw, settled, tables_of
 from tests.unit.core.workflows.maintenance.conftest import CASES

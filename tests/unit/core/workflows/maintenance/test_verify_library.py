@@ -16,7 +16,8 @@ from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.search_result import Query, nearest_cases
 from tests.helpers.checks import parts_of

@@ -21,7 +21,9 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics

@@ -7,12 +7,12 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics import slider as slider_module
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.slider_steps import PLACES, slider_of, sliders_by_name, step_name
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import PLAIN, table_library
 
 REQUEST = TrainRequest("", "between", settings={"rounds": 15})

@@ -11,7 +11,8 @@ import pytest
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.close_library import close_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
 from semblance.core.workflows.searches.loaded_metric import open_metric

@@ -10,11 +10,13 @@ import pytest
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.embedding_cache import DRAWN
 from semblance.core.workflows.searches.explain_distance import explain_distance, preload_feature_groups
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
