@@ -32,7 +32,7 @@ from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.lazy import Idle, later
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
+from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import news
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import move_on
@@ -119,18 +119,19 @@ class MainWindow(QMainWindow):
         for command in COMMANDS:
             self.actions_.connect_to(command.id, partial(self._run, command.id))
         state, page = self.state, self.start_page
-        state.library_changed.connect(self._show_library)
-        for signal in (
-            state.cases_changed,
-            state.metric_changed,
-            state.query_changed,
-            state.ranking_changed,
-            state.training_changed,
-            state.search_changed,
-            state.refusal_changed,
-        ):
-            signal.connect(self.enable)
-        state.named.connect(self._tell_name)
+        state.on_change(Change.LIBRARY, self, self._show_library)
+        state.on_change(
+            Change.CASES
+            | Change.METRIC
+            | Change.QUERY
+            | Change.RANKING
+            | Change.TRAINING
+            | Change.SEARCH
+            | Change.REFUSAL,
+            self,
+            self.enable,
+        )
+        state.on_change(Change.NAME, self, self._tell_name)
         news.changed.connect(self.arrangement.follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer
 
 from semblance.app.search.saved.saved_searches import SearchKeeper
+from semblance.app.shell.state import Change
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 
@@ -26,8 +27,8 @@ class SearchView(QObject):
         self._wanted: Mapping[str, Any] = {}
         self.keeper = SearchKeeper(window.context, self.capture, self)
         view, grid = window.query.view, window.ranking.grid
-        window.state.view_wanted.connect(self.restore)
-        window.state.query_changed.connect(self._forget)
+        window.state.view_requested.connect(self.restore)
+        window.state.on_change(Change.QUERY, self, self._forget)
         window.query.image_shown.connect(self._restore_image)
         view.view_changed.connect(self.keeper.touch)
         view.window_changed.connect(lambda _: self.keeper.touch())
