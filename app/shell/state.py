@@ -84,6 +84,8 @@ class State(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.library: LibrarySnapshot | None = None
+        #: The library that was last asked for, open or on its way.
+        self.opening: Path | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.

@@ -20,6 +20,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
     from semblance.app.search.query.panel import QueryPanel
     from semblance.app.shell.context import Context
+from tests.helpers.contexts import make_context
     from semblance.app.shell.jobs import Jobs
     from semblance.app.shell.messages import Messages
     from semblance.app.shell.settings import Settings
@@ -29,7 +30,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
     set_theme(app, "dark")
-    context = Context(State(), Jobs(), Messages(), Settings())
+    context = make_context(Jobs())
     panel = QueryPanel(context)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
