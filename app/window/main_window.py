@@ -39,12 +39,12 @@ from semblance.app.widgets.tab_order import move_on
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import StartPage
-from semblance.app.window.startup import steps
+from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from semblance.app.window.panels import Panels
     from semblance.app.window.parts import WindowParts
@@ -168,15 +168,13 @@ class MainWindow(QMainWindow):
         """Whether nothing is left to build while nobody waits."""
         return self._idle.done
 
-    def _build_steps(self) -> Iterator[Callable[[], object]]:
-        yield lambda: self.parts
-        # Asked for only once the parts are there.
-        yield from self.parts.build_steps()
+    def _build_part(self, part: str) -> None:
+        self.parts.build(part)
 
     def _build(self) -> None:
         """Everything that is shown once a library is open."""
-        for step in self._build_steps():
-            step()
+        for part in PARTS:
+            self._build_part(part)
         self.parts.layout.follow_width()
 
     # Opening and closing
@@ -184,7 +182,7 @@ class MainWindow(QMainWindow):
     def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
         """After the first paint: open ``library`` or the last one and build the rest, then call ``built``."""
         self.context.messages.install_hooks()
-        self._idle.add(steps(self.jobs, partial(self.open_first, library), self._build_steps()))
+        self._idle.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
         self._idle.add([built])
 
     def open_first(self, library: Path | None) -> None:

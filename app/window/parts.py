@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
@@ -67,13 +64,12 @@ class WindowParts(QObject):
         examples = self.commands.examples
         show_case_menu(self._context, self.panels, self.full, examples, self._window, case_row, where)
 
-    def build_steps(self) -> Iterator[Callable[[], object]]:
-        """Build what is shown once a library is open, one part a step."""
-        for name in ("thumbnails", "concepts", "ranking", "library", "query", "side", "evaluation"):
-            yield partial(getattr, self.panels, name)
-        yield partial(getattr, self.layout, "docks")
-        yield partial(getattr, self, "map_links")
-        yield partial(getattr, self, "search_view")
+    def build(self, part: str) -> None:
+        """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""
+        owner = next(
+            one for one in (self, self.layout, self.panels) if hasattr(type(one), part) or part in vars(one)
+        )
+        getattr(owner, part)
 
     def save_before_end(self) -> None:
         """Save what is to outlast the window."""

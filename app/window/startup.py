@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 
 from semblance.app.shell.jobs import Jobs, Lane
 from semblance.app.window.preload import TO_COME, TO_OPEN, TO_SHOW, warm_asking, warm_looking
 
+#: What is shown once a library is open, in the order it is built: parts of the window and its panels.
+PARTS = (
+    "commands",
+    "thumbnails",
+    "concepts",
+    "ranking",
+    "library",
+    "query",
+    "side",
+    "evaluation",
+    "docks",
+    "map_links",
+    "search_view",
+)
+
 
 def steps(
-    jobs: Jobs, open_library: Callable[[], object], build: Iterable[Callable[[], object]]
+    jobs: Jobs, open_library: Callable[[], object], build: Callable[[str], object]
 ) -> Iterator[Callable[[], object]]:
-    """Open a library, ``build`` the window's parts, and preload what will be asked for."""
+    """Open a library, ``build`` each of :data:`PARTS`, and preload what will be asked for."""
     # What comes from other processes is on its way while the rest of the window is built.
     yield partial(jobs.warm, Lane.LOOK, warm_looking)
     yield from (partial(import_module, name) for name in TO_OPEN)
     yield open_library
     yield from (partial(import_module, name) for name in TO_SHOW)
-    yield from build
+    yield from (partial(build, part) for part in PARTS)
     yield partial(jobs.warm, Lane.ASK, warm_asking)
     yield from (partial(import_module, name) for name in TO_COME)

@@ -19,13 +19,9 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
     from semblance.app.search.query.panel import QueryPanel
-    from semblance.app.shell.context import Context
-from tests.helpers.contexts import make_context
     from semblance.app.shell.jobs import Jobs
-    from semblance.app.shell.messages import Messages
-    from semblance.app.shell.settings import Settings
-    from semblance.app.shell.state import State
     from semblance.app.shell.theme import set_theme
+    from tests.helpers.contexts import make_context
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)

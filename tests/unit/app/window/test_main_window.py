@@ -95,7 +95,7 @@ def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
         assert where.hasFocus()
         qtbot.keyClick(where, Qt.Key.Key_F1)
         text = window.parts.commands._help.page.toPlainText()
-        assert text.casefold().startswith(panel)
+        assert text.casefold().startswith({"ranking": "similar cases"}.get(panel, panel))
 
 
 def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
