@@ -47,7 +47,7 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Attributes that tell when an image was taken and where it is filed.
-_TELLING = frozenset(("date", "study", "series", "instance", "of"))
+_TELLING = frozenset(("date", "study", "series", "instance", "issuer", "order", "of"))
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
 #: What importers call attributes -> how a report does.
