@@ -39,8 +39,8 @@ def make_application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from semblance.app.application import Application
-    from semblance.app.settings import Settings
-    from semblance.app.theme import set_theme
+    from semblance.app.shell.settings import Settings
+    from semblance.app.shell.theme import set_theme
     from semblance.app.widgets import focus_ring
 
     application = QApplication.instance()
@@ -86,7 +86,7 @@ def open_window(library: Path | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
     from semblance.app.application import Application
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
     from semblance.core.imaging.memory import give_freed_blocks_back
 
     give_freed_blocks_back()

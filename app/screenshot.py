@@ -7,9 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
 from semblance.app.program import make_application
-from semblance.app.settings import Settings
-from semblance.app.theme import is_worn, set_theme
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import is_worn, set_theme
 from semblance.core.errors import SemblanceError
+from semblance.core.files import replacing
 from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
@@ -39,8 +40,8 @@ def image_of_window(
     """
     application = make_application()
     # Modules with texts come after the language is chosen.
-    from semblance.app.operations import searching
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.shell import search_operations
+    from semblance.app.window.main_window import MainWindow
 
     set_theme(application, theme, scale)
     window = MainWindow(settings or forgetful_settings())
@@ -50,12 +51,11 @@ def image_of_window(
     try:
         settle(window)
         if query is not None:
-            searching.ask(window.context, query)
+            search_operations.ask(window.context, query)
             settle(window)
-        part = file.with_name(file.name + ".part")
-        if not window.grab().save(str(part), "PNG"):
-            raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
-        part.replace(file)
+        with replacing(file, durable=False) as temporary:
+            if not window.grab().save(str(temporary), "PNG"):
+                raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
     finally:
         window.close()
         window.deleteLater()
@@ -69,7 +69,7 @@ def settle(window: object) -> None:
     Raises:
         SemblanceError: jobs are still running after PATIENCE_MS.
     """
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
 
     assert isinstance(window, MainWindow)
     whole, rest = QElapsedTimer(), QElapsedTimer()

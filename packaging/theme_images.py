@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from semblance import resources
-from semblance.app.icons import coloured_svg
-from semblance.app.theme import THEMES, Theme
+from semblance.app.shell.icons import coloured_svg
+from semblance.app.shell.theme import THEMES, Theme
 
 IMAGES = {
     "check": ("check", "text"),

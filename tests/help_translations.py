@@ -10,7 +10,7 @@ import argparse
 import json
 
 from semblance import resources
-from semblance.app.models import help_files
+from semblance.app.window import help_files
 from semblance.core.language import ENGLISH, LANGUAGES
 
 

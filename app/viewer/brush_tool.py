@@ -9,8 +9,8 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter, QPainterPath
 
-from semblance.app.theme import theme
-from semblance.app.viewer.outlines import stroke, to_widget
+from semblance.app.shell.theme import theme
+from semblance.app.viewer.region_painting import stroke, to_widget
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.region import Region, region_of_mask
 

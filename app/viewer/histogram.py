@@ -8,8 +8,8 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app import theme as looks
-from semblance.app.theme import colour, theme
+from semblance.app.shell import theme as looks
+from semblance.app.shell.theme import colour, theme
 from semblance.app.viewer.window_level import Window, window_text
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.language import tr

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from semblance.app.context import Context
-from semblance.app.operations import exporting
+from semblance.app.shell import exports
+from semblance.app.shell.context import Context
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
+from semblance.app.viewer.window_presets import ask_to_keep, forget_preset, own_presets
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
@@ -85,7 +85,7 @@ def save_seen(view: ImageView, context: Context, path: Path) -> None:
         image.setText(key, "")
     if image.save(str(path)):
         context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
-        exporting.note(context, "image as seen", path.suffix)
+        exports.note(context, "image as seen", path.suffix)
     else:
         context.messages.warning(
             tr("{name} could not be written.", name=path.name), tr("Choose another folder.")

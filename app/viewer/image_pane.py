@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from semblance.app.jobs import Jobs
+from semblance.app.shell.jobs import Jobs
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar

@@ -21,8 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
-from semblance.app import theme as looks
-from semblance.app.viewer import tools, words
+from semblance.app.shell import theme as looks
+from semblance.app.viewer import overlay_text, tools
 from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.region_tool import ARROWS, RegionTool
 from semblance.app.viewer.rendering import Renderer
@@ -386,8 +386,8 @@ class ImageView(QWidget):
 
     @property
     def zoom_text(self) -> str:
-        return words.zoom_text(self._view.zoom * self.devicePixelRatioF())
+        return overlay_text.zoom_text(self._view.zoom * self.devicePixelRatioF())
 
     @property
     def size_text(self) -> str:
-        return words.size_text(self.image, self.region.region)
+        return overlay_text.size_text(self.image, self.region.region)

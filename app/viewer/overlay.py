@@ -9,7 +9,7 @@ from math import ceil
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
-from semblance.app.theme import OUTCOME, SMALL, colour, font, theme
+from semblance.app.shell.theme import OUTCOME, SMALL, colour, font, theme
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.language import localise_number
 

@@ -7,8 +7,8 @@ from math import ceil, floor, hypot
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QPolygonF
 
-from semblance.app.theme import theme
-from semblance.app.viewer.outlines import stroke
+from semblance.app.shell.theme import theme
+from semblance.app.viewer.region_painting import stroke
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region

@@ -7,12 +7,12 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from semblance.app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
-from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.layouts import vbox
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
 from semblance.core.imaging.image_address import ImageAddress
@@ -46,7 +46,7 @@ class PlaneViews(QStackedWidget):
         column = vbox(both, spacing=1)
         for axis, view in self.views.items():
             view.editable = False
-            view.setAccessibleName(tr("CutPlane across the slices"))
+            view.setAccessibleName(tr("Plane across the slices"))
             column.addWidget(view, 1)
             view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
 from semblance.app.viewer import tools
-from semblance.app.viewer.aim import AIMED, Aim
 from semblance.app.viewer.brush_tool import BrushTool
+from semblance.app.viewer.keyboard_pointer import AIMED, Aim
 from semblance.app.viewer.path_tool import PathTool
 from semblance.app.viewer.region_tool import CLICK, RegionTool, cursor_for
 from semblance.app.viewer.ruler import Ruler

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen
 
-from semblance.app.theme import colour, theme
-from semblance.app.viewer.outlines import box_of, paint_region
+from semblance.app.shell.theme import colour, theme
+from semblance.app.viewer.region_painting import box_of, paint_region
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Ellipse, MaskOutline
 from semblance.core.imaging.region import Region

@@ -7,9 +7,9 @@ from math import hypot
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath
 
-from semblance.app.theme import SMALL, font
-from semblance.app.viewer.outlines import stroke
+from semblance.app.shell.theme import SMALL, font
 from semblance.app.viewer.overlay import cased_text
+from semblance.app.viewer.region_painting import stroke
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.language import localise_number
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QSizePolicy, QSlider, QToolButton, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.theme import set_look
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import set_look
 from semblance.app.viewer.slices import Slices
-from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 

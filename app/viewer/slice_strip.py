@@ -9,9 +9,9 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.jobs import Job, Jobs, Lane
-from semblance.app.theme import SMALL, colour, font, news, theme
-from semblance.app.timers import one_shot
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.theme import SMALL, colour, font, news, theme
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, same_values

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from semblance.app.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage
 from semblance.core.imaging.image_address import ImageAddress

@@ -14,12 +14,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.theme import BASE, colour, font, news, theme
+from semblance.app.shell.theme import BASE, colour, font, news, theme
 from semblance.app.viewer import tools
-from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.line import Rule
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.rule import Rule
 from semblance.core.language import tr
 
 #: Tools that have their button in the narrowest row; a menu has the others.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from semblance.app.theme import colour, theme
-from semblance.app.viewer import words
-from semblance.app.viewer.outlines import paint_region
+from semblance.app.shell.theme import colour, theme
+from semblance.app.viewer import overlay_text
 from semblance.app.viewer.overlay import draw_edges, draw_words, letter_inset
+from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_FROM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.core.imaging.cut_planes import Edges
@@ -95,8 +95,8 @@ def _paint_words(painter: QPainter, view: ImageView, renderer: Renderer) -> None
     told = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
-        Qt.Corner.BottomLeftCorner: (words.value_text(image, view.under), view.size_text),
-        Qt.Corner.BottomRightCorner: (words.greys_text(image, view.window_level),),
+        Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.under), view.size_text),
+        Qt.Corner.BottomRightCorner: (overlay_text.greys_text(image, view.window_level),),
     }
     row_mm = image.spacing_mm[0] if image.spacing_mm is not None else None
     draw_words(painter, view.rect(), view.viewport, told, row_mm, lower=view.edges is not None)

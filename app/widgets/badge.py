@@ -6,9 +6,9 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.icons import icon_pixmap
-from semblance.app.theme import SMALL, colour, plain_tip, theme
-from semblance.app.widgets.lettering import lettering
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import SMALL, colour, plain_tip, theme
+from semblance.app.widgets.text_cache import lettering
 from semblance.core.language import tr
 
 HEIGHT = 18

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QDropEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.theme import BASE, colour, theme
+from semblance.app.shell.theme import BASE, colour, theme
 from semblance.app.widgets.cards.case_drag import dragged_case
-from semblance.app.widgets.lettering import CENTRE, lettering
+from semblance.app.widgets.text_cache import CENTRE, lettering
 
 
 class DropTarget(QWidget):

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
-from semblance.app.theme import plain_tip, set_look
+from semblance.app.shell.theme import plain_tip, set_look
 
 
 class ElidedLabel(QLabel):

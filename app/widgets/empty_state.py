@@ -7,9 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from semblance.app.theme import news, set_look, theme
-from semblance.app.widgets.boxes import vbox
-from semblance.app.widgets.sign import Sign
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.layouts import vbox
 
 WIDEST = 320
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from semblance.app.theme import news, theme
+from semblance.app.shell.theme import news, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 
 NAMES = 88

@@ -7,8 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
-from semblance.app.theme import theme
-from semblance.app.widgets.boxes import hbox
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.layouts import hbox
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter, Value

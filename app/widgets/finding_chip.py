@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.theme import colour, finding_colour, finding_letter_colour, font, theme
+from semblance.app.shell.theme import colour, finding_colour, finding_letter_colour, font, theme
 
 SIDE = 14
 UNKNOWN = "?"

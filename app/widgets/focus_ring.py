@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from semblance.app.theme import colour, theme
+from semblance.app.shell.theme import colour, theme
 from semblance.app.widgets.segmented import Segmented
 
 _RINGED = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)

@@ -6,8 +6,8 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
-from semblance.app.theme import SMALL, colour, theme
-from semblance.app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
+from semblance.app.shell.theme import SMALL, colour, theme
+from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, lettering
 
 _CAPTION, _GAP = 18, 4
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from semblance.app.theme import set_look
+from semblance.app.shell.theme import set_look
 from semblance.core.errors import BadArguments
 from semblance.core.language import format_number, to_english_number, tr, translate
 from semblance.core.parameters import Parameter, Value

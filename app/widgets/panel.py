@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.theme import set_look
+from semblance.app.shell.theme import set_look
 
 
 class Panel(QWidget):

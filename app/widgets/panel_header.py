@@ -8,11 +8,11 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.theme import BASE, font, news, set_look, theme
-from semblance.app.widgets.boxes import hbox
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import BASE, font, news, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.scrolled_past import Choice
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.no_wheel import Choice
 from semblance.core.language import tr
 
 HEIGHT = 32

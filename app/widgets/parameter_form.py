@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
-from semblance.app.theme import news, plain_tip, set_look, theme
-from semblance.app.widgets.boxes import vbox
+from semblance.app.shell.theme import news, plain_tip, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.file_field import FileField
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.no_wheel import Choice
 from semblance.app.widgets.number_field import NumberField, value_text
-from semblance.app.widgets.scrolled_past import Choice
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.words import Words
+from semblance.app.widgets.wrapped_label import Words
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.parameters import Parameter, Value

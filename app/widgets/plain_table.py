@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
-from semblance.app.theme import plain_tip
+from semblance.app.shell.theme import plain_tip
 from semblance.core.language import translate
 
 

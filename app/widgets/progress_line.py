@@ -6,10 +6,10 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButton, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.theme import colour, set_look, theme
-from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import colour, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
 
 _STEPS = 1000

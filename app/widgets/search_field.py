@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.timers import one_shot
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.icons import icon
 from semblance.core.language import tr
 
 PAUSE_MS = 60

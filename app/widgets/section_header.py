@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.theme import set_look
-from semblance.app.widgets.boxes import hbox
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import set_look
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.layouts import hbox
 from semblance.core.language import tr
 
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.theme import BASE, colour, theme
-from semblance.app.widgets.lettering import CENTRE, lettering
+from semblance.app.shell.theme import BASE, colour, theme
+from semblance.app.widgets.text_cache import CENTRE, lettering
 from semblance.core.language import tr
 
 

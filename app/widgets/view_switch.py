@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
 
-from semblance.app.icons import icon
-from semblance.app.theme import set_look
-from semblance.app.widgets.boxes import hbox
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import set_look
+from semblance.app.widgets.layouts import hbox
 from semblance.core.language import tr
 
 GRID_OR_LIST = (("grid", "grid", tr("As cards")), ("list", "list", tr("As a list")))

@@ -30,6 +30,7 @@ class Pseudonyms:
 
     @staticmethod
     def new_key() -> bytes:
+        """A random key of :data:`KEY_BYTES` bytes for a new library."""
         return secrets.token_bytes(KEY_BYTES)
 
     def patient(self, patient: str) -> str:

@@ -24,10 +24,10 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from semblance.app.models.deck import Deck
-    from semblance.app.models.thumbnails import Thumbnails
-    from semblance.app.theme import set_theme
+    from semblance.app.shell.theme import set_theme
     from semblance.app.widgets.cards.case_grid import CaseGrid
+    from semblance.app.widgets.cards.case_model import Deck
+    from semblance.app.widgets.thumbnail_loader import Thumbnails
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -101,7 +101,7 @@ class _Image:
 
 
 def _columns() -> Any:
-    from semblance.core.library.columns import case_columns
+    from semblance.core.library.case_columns import case_columns
 
     chance = random.Random(1)
     findings = [chance.choice(["malignant", "benign", "normal", None]) for _ in range(CASES)]
@@ -111,7 +111,7 @@ def _columns() -> Any:
 
 
 def _filter(grid: Any, columns: Any, text: str) -> None:
-    from semblance.app.models.deck import Deck
+    from semblance.app.widgets.cards.case_model import Deck
 
     grid.set_deck(Deck(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
     grid.viewport().repaint()

@@ -20,7 +20,8 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.bench_clicking import M, _library, row
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
@@ -42,7 +43,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 
 def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
-    from semblance.app.operations import searching
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from tests.helpers.windows import open_window
 
@@ -50,7 +51,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
     times, stalls, own = [], [], []
     with open_window(library) as window:
         window.show_side("refine")
-        searching.ask(window.context, Query(case="s/0"))
+        search_operations.ask(window.context, Query(case="s/0"))
         _wait(lambda: window.state.ranking is not None)
         grid = window.ranking.grid
         for click in range(CLICKS):
@@ -87,7 +88,8 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
 
 def _large_ledger(path: Path) -> list[dict[str, Any]]:
     """A search with very many judgements, all taken back by one press of Reset, and put in force again."""
-    from semblance.app.operations import refining, searching
+    from semblance.app.search.feedback import refine_metric
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from tests.helpers.windows import open_window
@@ -104,11 +106,11 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
     with open_window(library) as window:
         window.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
-        searching.rank(window.context)
+        search_operations.rank(window.context)
         _wait(lambda: window.state.asked is not None)
         kept = window.state.judged
         begin = time.perf_counter()
-        refining.reset(window.context)
+        refine_metric.reset(window.context)
         longest = _wait(lambda: window.state.judged == 0)
         window.ranking.grid.viewport().repaint()
         spent = 1e3 * (time.perf_counter() - begin)

@@ -23,10 +23,10 @@ _PATIENCE_S = 120.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from semblance.app.jobs import Jobs, Lane
-    from semblance.app.theme import set_theme
+    from semblance.app.shell.jobs import Jobs, Lane
+    from semblance.app.shell.theme import set_theme
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.windows.warming import warm_looking
+    from semblance.app.window.preload import warm_looking
     from semblance.core.imaging.image_address import ImageAddress
     from semblance.core.imaging.memory import give_freed_blocks_back
 
@@ -99,7 +99,7 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
 
 
 def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
-    from semblance.app.jobs import Lane
+    from semblance.app.shell.jobs import Lane
     from semblance.core.workflows.imaging import view_images
 
     shown: list[Any] = []

@@ -26,7 +26,7 @@ def since_birth():
 WINDOW = """
 from semblance.app.program import make_application
 application = make_application()
-from semblance.app.windows.main import MainWindow
+from semblance.app.window.main_window import MainWindow
 window = MainWindow()
 window.show()
 application.processEvents()

@@ -18,13 +18,13 @@ STALL_MS, FRAME_MS = 50.0, 16.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from semblance.app.context import Context
-    from semblance.app.jobs import Jobs
-    from semblance.app.messages import Messages
-    from semblance.app.panels.query.panel import QueryPanel
-    from semblance.app.settings import Settings
-    from semblance.app.state import State
-    from semblance.app.theme import set_theme
+    from semblance.app.search.query.panel import QueryPanel
+    from semblance.app.shell.context import Context
+    from semblance.app.shell.jobs import Jobs
+    from semblance.app.shell.messages import Messages
+    from semblance.app.shell.settings import Settings
+    from semblance.app.shell.state import State
+    from semblance.app.shell.theme import set_theme
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -60,7 +60,7 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     """The longest time the window's thread was away from its work while the image came."""
     from PySide6.QtCore import Qt, QTimer
 
-    from semblance.app.operations import searching
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
 
     ticks = [time.perf_counter()]
@@ -69,7 +69,7 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
     timer.start(10)
     before = panel.view.image
-    searching.ask(context, Query(image=path))
+    search_operations.ask(context, Query(image=path))
     while panel.view.image is before:
         app.processEvents()
         time.sleep(0.0005)

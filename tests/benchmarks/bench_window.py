@@ -31,7 +31,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder
     from tests.helpers.windows import open_window
 
@@ -68,10 +68,11 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
 def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from PySide6.QtCore import QEventLoop, Qt, QTimer
 
-    from semblance.app.operations import library as libraries
-    from semblance.app.operations import searching, training
+    from semblance.app.metrics import train_metric as training
+    from semblance.app.shell import library_operations as libraries
+    from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     context, columns = window.context, window.state.columns
     lateness: list[float] = []
@@ -94,7 +95,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     def act() -> None:
         step = next(steps)
         if step % 4 == 0 and window.state.metric is not None:
-            searching.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
+            search_operations.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
         elif step % 4 == 1:
             window.library.search.setText(f"p{int(rng.integers(100))}")
         elif step % 4 == 2:
@@ -121,8 +122,9 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import open_window
 
     rng = np.random.default_rng(0)
@@ -139,7 +141,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     milliseconds = []
     with open_window(library) as window:
         ids = window.state.columns.ids
-        from semblance.app.operations import searching
+        from semblance.app.shell import search_operations
         from semblance.core.searches.query import Query
 
         arrived: list[float] = []
@@ -147,7 +149,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
         for number in range(12):
             arrived.clear()
             begin = time.perf_counter()
-            searching.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
+            search_operations.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
             while not arrived:
                 QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 1)
             window.ranking.grid.viewport().repaint()

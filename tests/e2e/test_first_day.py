@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from semblance.app.screenshot import settle
-from semblance.app.windows.main import MainWindow
+from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
 from semblance.core.workflows.demo import demo_query, make_demo
 from tests.helpers.windows import open_window, wait_for

@@ -22,10 +22,10 @@ from pathlib import Path
 from semblance.app.program import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
-from semblance.app.operations import searching
+from semblance.app.shell import search_operations
 from semblance.app.screenshot import settle
-from semblance.app.theme import set_theme
-from semblance.app.windows.main import MainWindow
+from semblance.app.shell.theme import set_theme
+from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
 
 set_theme(application, "dark", float(sys.argv[4]))
@@ -34,7 +34,7 @@ window.resize(int(sys.argv[2]), int(sys.argv[3]))
 window.show()
 window.start(Path(sys.argv[1]))
 settle(window)
-searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
 settle(window)
 texts, cut = set(), set()
 

@@ -12,9 +12,10 @@ import pytest
 
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import load_state
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import load_state
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
@@ -26,11 +27,12 @@ from pathlib import Path
 
 
 def main():
-    from semblance.app.operations import refining, searching
+    from semblance.app.search.feedback import refine_metric
+    from semblance.app.shell import search_operations
     from semblance.app.program import make_application
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.library.opening import load_state
+    from semblance.core.workflows.library.library_snapshot import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()
@@ -39,7 +41,7 @@ def main():
     library = Path(sys.argv[1])
     window.start(library)
     wait_for(window, lambda: window.state.library is not None)
-    searching.ask(window.context, Query(case=window.state.columns.ids[4]))
+    search_operations.ask(window.context, Query(case=window.state.columns.ids[4]))
     wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
     window.ranking.grid.judged.emit(window.state.ranking.ranked[6].row, 1)
     wait_for(window, lambda: window.state.asked.entries)

@@ -12,7 +12,7 @@ PROGRAM = """
 import json, sys
 from semblance.app.program import make_application
 application = make_application()
-from semblance.app.windows.main import MainWindow
+from semblance.app.window.main_window import MainWindow
 window = MainWindow()
 window.show()
 application.processEvents()
@@ -32,8 +32,8 @@ LATER = (
     "sqlalchemy",
     "numpy",
     "pyqtgraph",
-    "semblance.app.windows.parts",
-    "semblance.app.windows.commands",
+    "semblance.app.window.panels",
+    "semblance.app.window.commands",
     "semblance.core.metrics.registry",
 )
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from semblance.app.models.deck import distance_text
-from semblance.app.operations import searching
 from semblance.app.screenshot import settle
+from semblance.app.shell import search_operations
+from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window
@@ -26,7 +27,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
     close_loaded_metrics()
     with open_window(library) as window:
-        searching.ask(window.context, Query(window.state.columns.ids[0]))
+        search_operations.ask(window.context, Query(window.state.columns.ids[0]))
         settle(window)
         window.activateWindow()
         window.actions_["why"].trigger()

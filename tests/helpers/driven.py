@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -88,13 +88,14 @@ def _there(window: MainWindow) -> dict[str, Any]:
 
 
 def main() -> None:
-    from semblance.app.operations import library as libraries
-    from semblance.app.operations import searching, training
+    from semblance.app.metrics import train_metric
     from semblance.app.program import make_application
     from semblance.app.screenshot import settle
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.shell import library_operations as libraries
+    from semblance.app.shell import search_operations
+    from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import flush
 
     make_application()
@@ -105,7 +106,7 @@ def main() -> None:
     context, grid = window.context, window.ranking.grid
 
     def ask(case: int) -> None:
-        searching.ask(context, Query(case=window.state.columns.ids[case]))
+        search_operations.ask(context, Query(case=window.state.columns.ids[case]))
 
     def judge(ranks: list[int], verdict: int) -> None:
         """One after another, as fast as the window takes them."""
@@ -114,7 +115,7 @@ def main() -> None:
             grid.judged.emit(row, verdict)
 
     def train(name: str) -> None:
-        training.train(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
+        train_metric.train(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
 
     commands = {
         "open": lambda path: window.open_library(Path(path)),

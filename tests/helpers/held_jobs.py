@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from semblance.app.jobs import Jobs, Lane
+from semblance.app.shell.jobs import Jobs, Lane
 from semblance.core.tasks import Reporter
 
 

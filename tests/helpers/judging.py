@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from semblance.app.context import Context
-from semblance.app.messages import Messages
-from semblance.app.operations import searching
-from semblance.app.settings import Settings
-from semblance.app.state import State
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 
@@ -26,11 +26,11 @@ def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
     """A window's parts on a copy of ``library``."""
     shutil.copytree(library, copy)
     context = Context(State(), jobs, Messages(), Settings())
-    context.state.set_library(publish(copy))
+    context.state.set_library(read_snapshot(copy))
     return context
 
 
 def ask_case(context: Context, jobs: HeldJobs, place: int = 0) -> None:
     """Ask with the case at ``place``, and wait for the ranking."""
-    searching.ask(context, Query(case=context.state.columns.ids[place]))
+    search_operations.ask(context, Query(case=context.state.columns.ids[place]))
     jobs.let_run()

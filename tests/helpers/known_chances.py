@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.neighbour_votes import held_out_votes
+from semblance.core.evaluation.neighbour_votes import neighbour_votes
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
@@ -39,7 +39,7 @@ def coverage_of(population: Population, *, queries: int, seed: int) -> float:
     X, chance = drawn(population, n, rng)
     named = np.where(rng.random(n) < chance, "sick", "healthy")
     index, nobody = Index(X), np.full(n, "", dtype=object)
-    votes = held_out_votes(
+    votes = neighbour_votes(
         index,
         X,
         None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, Lane
 from tests.helpers.held_jobs import HeldEngine, HeldTask
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
-from semblance.app.operations import searching
 from semblance.app.program import make_application
 from semblance.app.screenshot import settle, turn
-from semblance.app.windows.main import MainWindow
+from semblance.app.shell import search_operations
+from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
 
 #: A loaded machine may take this long for anything a test waits for.
@@ -27,7 +27,7 @@ def flush() -> None:
 
 def asked(window: MainWindow) -> None:
     """Ask with the first case, and wait for the ranking."""
-    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+    search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
     wait_for(window, lambda: window.state.ranking is not None)
 
 

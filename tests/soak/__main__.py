@@ -44,7 +44,7 @@ def soak(place: Path, seconds: float) -> int:
     made = make_library(place / "made")
     shutil.copytree(made / "Walk.semblance", made / "Other.semblance")
     make_application()
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
 
     give_freed_blocks_back()
     window = MainWindow()

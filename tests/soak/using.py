@@ -9,14 +9,18 @@ from pathlib import Path
 from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtTest import QTest
 
-from semblance.app.operations import examples, keeping, refining, reporting, searching, training
-from semblance.app.operations import library as libraries
-from semblance.app.panels.evaluation.panel import OVERVIEW
+from semblance.app.evaluation.panel import OVERVIEW
+from semblance.app.metrics import train_metric
+from semblance.app.reports import report_operations
 from semblance.app.screenshot import settle, turn
-from semblance.app.windows.main import MainWindow
+from semblance.app.search.feedback import examples, refine_metric
+from semblance.app.search.saved import saved_searches
+from semblance.app.shell import library_operations as libraries
+from semblance.app.shell import search_operations
+from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.windows import flush
 
 REPORTS = ("report.pdf", "report.html", "report.json")
@@ -39,7 +43,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     settle(window)
     ids = window.state.columns.ids
     for case in range(4):
-        searching.ask(context, Query(case=ids[(number + 7 * case) % len(ids)]))
+        search_operations.ask(context, Query(case=ids[(number + 7 * case) % len(ids)]))
         settle(window)
     window.ranking.grid.setFocus()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Minus):
@@ -61,14 +65,14 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _compare_metrics(window)
     _map(window)
     _keep(window, ids)
-    searching.ask(context, Query(image=made / "files" / "image.png"))
+    search_operations.ask(context, Query(image=made / "files" / "image.png"))
     settle(window)
     libraries.import_source(context, made / "images", library, "auto")
     settle(window)
-    searching.ask(context, Query(case=ids[0]))
+    search_operations.ask(context, Query(case=ids[0]))
     settle(window)
     report = out / REPORTS[number % len(REPORTS)]
-    reporting.write_report(context, report)
+    report_operations.write_report(context, report)
     settle(window)
     report.unlink()
     window.actions_["theme"].trigger()
@@ -79,7 +83,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
 
 def _train(window: MainWindow, number: int) -> None:
     request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    training.train(window.context, request, "soaked", 10)
+    train_metric.train(window.context, request, "soaked", 10)
     settle(window)
     assert window.state.metric is not None
     assert window.state.metric.name == "soaked"
@@ -90,7 +94,7 @@ def _judge(window: MainWindow, case: str) -> None:
     state, grid = window.state, window.ranking.grid
     window.show_side("refine")
     state.change_search(ledger=new_ledger())
-    searching.ask(window.context, Query(case=case))
+    search_operations.ask(window.context, Query(case=case))
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
@@ -107,7 +111,7 @@ def _judge(window: MainWindow, case: str) -> None:
     window.side.refine.measures.strength.setValue(60)
     window.side.refine.turn_influence()
     settle(window)
-    refining.set_strength(window.context, 1.0)
+    refine_metric.set_strength(window.context, 1.0)
     examples.add_cases(window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True)
     settle(window)
     examples.clear(window.context)
@@ -185,10 +189,10 @@ def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     """A search under a name, another query, the kept one opened from the list, and deleted."""
     context, state = window.context, window.state
     window.search_view.keeper.look()
-    keeping.save(context, "kept")
+    saved_searches.save(context, "kept")
     settle(window)
     query = state.query
-    searching.ask(context, Query(case=next(case for case in ids if Query(case=case) != query)))
+    search_operations.ask(context, Query(case=next(case for case in ids if Query(case=case) != query)))
     settle(window)
     window.actions_["searches"].trigger()
     settle(window)
@@ -198,7 +202,7 @@ def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     dialog.open_chosen()
     settle(window)
     _expect(state.query == query and state.search_name == "kept", "the kept search is open again")
-    keeping.delete(context, "kept", lambda _token: None)
+    saved_searches.delete(context, "kept", lambda _token: None)
     settle(window)
 
 

@@ -108,7 +108,7 @@ def _tell(seed: int, verdict: str, outcome: dict) -> None:
 
 def _tell_where(reached: Counter[str], ran: Counter[str]) -> None:
     """In which panels something was done, and what was left out."""
-    from semblance.app.actions import COMMANDS
+    from semblance.app.shell.actions import COMMANDS
     from tests.walks.walker import LEFT_OUT
 
     print("where: " + ", ".join(f"{name} {count}" for name, count in reached.most_common()))

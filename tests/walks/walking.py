@@ -22,8 +22,9 @@ IMAGES = 40
 def make_library(folder: Path) -> Path:
     """``folder`` with a trained library, its images and files to drop and choose."""
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.images import striped_folder
     from tests.helpers.tables import write_table
 
@@ -49,7 +50,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     """Walk once in this process; what was done, told, stalled and went wrong."""
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
-    from semblance.app.operations import demo
+    from semblance.app.library import demo_library
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built, make_application
     from semblance.app.screenshot import settle
     from tests.walks.walker import Walker, stub_dialogs
@@ -58,7 +59,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
     application.setQuitOnLastWindowClosed(False)
-    from semblance.app.windows.main import MainWindow
+    from semblance.app.window.main_window import MainWindow
 
     with tempfile.TemporaryDirectory() as place, said_in(Path.home()).open("w", buffering=1) as said:
         folder = Path(place)
@@ -69,7 +70,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         files = [*sorted((folder / "files").iterdir()), folder / "not there.png"]
         folders = [folder / "more", folder / "files", folder / "images", library, folder / "nowhere"]
         stub_dialogs(random.Random(seed), files, folders, out)
-        demo.open_demo = lambda context: None
+        demo_library.open_demo = lambda context: None
         window = MainWindow()
         messages = window.context.messages
         window.show()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect
 
-from semblance.app.theme import theme
+from semblance.app.shell.theme import theme
 
 MARGIN = 4
 SIDE = 8

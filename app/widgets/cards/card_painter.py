@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 
-from semblance.app.icons import icon_pixmap
-from semblance.app.models.deck import Deck
-from semblance.app.models.thumbnails import ThumbnailSource
-from semblance.app.theme import BASE, SMALL, Theme, colour, theme
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
 from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
-from semblance.app.widgets.cards.card_pieces import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
+from semblance.app.widgets.cards.card_parts import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
+from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.lettering import CENTRE, RIGHT, lettering
+from semblance.app.widgets.text_cache import CENTRE, RIGHT, lettering
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, ImageState
+from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
 _SCALED_BYTES = 12 * 1024 * 1024

@@ -8,22 +8,22 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QCursor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTip, QWidget
 
-from semblance.app import theme as themes
-from semblance.app.models.deck import Deck
-from semblance.app.models.thumbnails import ThumbnailSource
-from semblance.app.theme import colour, plain_tip, theme
-from semblance.app.timers import one_shot
+from semblance.app.shell import theme as themes
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import colour, plain_tip, theme
+from semblance.app.widgets.cards.card_animation import Motion
 from semblance.app.widgets.cards.card_layout import NO_PLACE, CardLayout
-from semblance.app.widgets.cards.card_motion import Motion
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
+from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 NONE = -1
 
 
 class CardView(QAbstractScrollArea):
-    """Shows a :class:`~semblance.app.models.deck.Deck`, one case of it current; signals speak of catalogue rows.
+    """Shows a :class:`Deck`, one case of it current; signals speak of catalogue rows.
 
     ``current_changed(case_row)`` (-1: none) · ``hovered(case_row)``.
     """

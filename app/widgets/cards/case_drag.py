@@ -6,7 +6,7 @@ from PySide6.QtCore import QByteArray, QMimeData, Qt
 from PySide6.QtGui import QDrag, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.models.deck import Deck
+from semblance.app.widgets.cards.case_model import Deck
 
 CASE_MIME = "application/x-semblance-case"
 

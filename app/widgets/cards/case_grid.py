@@ -15,17 +15,17 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
-from semblance.app.models.deck import Deck
-from semblance.app.models.selection import Selection
-from semblance.app.widgets.cards.card_comparing import Comparing
+from semblance.app.widgets.cards.card_comparison import Comparing
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_painter import CardState
-from semblance.app.widgets.cards.card_pieces import on_alike, on_relink, verdict_at
+from semblance.app.widgets.cards.card_parts import on_alike, on_relink, verdict_at
 from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
+from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_selection import Selection
 from semblance.app.widgets.cards.grid_keys import led_to
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 __all__ = ["NONE", "CaseGrid"]
 

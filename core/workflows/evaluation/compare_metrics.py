@@ -36,7 +36,7 @@ MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparedCase:
     """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
 
     ``rise``: by how many ranks it stands before where the other metric has it.
@@ -55,15 +55,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricComparison:
     """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
 
     ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
     under both.
     """
 
-    left: tuple[Line, ...]
-    right: tuple[Line, ...]
+    left: tuple[ComparedCase, ...]
+    right: tuple[ComparedCase, ...]
     agreement: Agreement | None
     both: int
     votes: tuple[Vote, Vote] = (Vote(), Vote())
@@ -72,12 +72,12 @@ class Compared:
         """How many cases are among the first ``depth`` of both."""
         return sum(line.other is not None and line.other <= depth for line in self.left[:depth])
 
-    def largest_rise(self, depth: int) -> Line | None:
+    def largest_rise(self, depth: int) -> ComparedCase | None:
         """The line of the right's first ``depth`` that rose most from left to right; ``None``: none rose."""
         moved = [line for line in self.right[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
 
-    def largest_fall(self, depth: int) -> Line | None:
+    def largest_fall(self, depth: int) -> ComparedCase | None:
         """The line of the left's first ``depth`` that fell most from left to right; ``None``: none fell."""
         moved = [line for line in self.left[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
@@ -127,7 +127,7 @@ def compare_metrics(
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
     reporter: Reporter = SILENT,
-) -> Compared:
+) -> MetricComparison:
     """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
 
     Raises:
@@ -328,14 +328,14 @@ def _folded(loaded: LoadedMetric, places: Rows, stands: Rows) -> dict[int, int]:
     return dict(zip(loaded.rows[places[copies]].tolist(), loaded.rows[stands[copies]].tolist(), strict=True))
 
 
-def _compared(left: _Side, right: _Side) -> Compared:
+def _compared(left: _Side, right: _Side) -> MetricComparison:
     lines = []
     for here, there in ((left, right), (right, left)):
         shown = here.order[:DEPTH]
         found = zip(shown.tolist(), here.distances[:DEPTH].tolist(), there.ranks(shown).tolist(), strict=True)
         lines.append(
             tuple(
-                Line(
+                ComparedCase(
                     place,
                     row,
                     here.loaded.case_ids[row],
@@ -347,7 +347,7 @@ def _compared(left: _Side, right: _Side) -> Compared:
             )
         )
     agreement = right.agreement(left.order[:DEPTH])
-    return Compared(
+    return MetricComparison(
         lines[0],
         lines[1],
         agreement,

@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.calibration import kept_calibration
+from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_groups import without_groups
+from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.embedding_cache import (
     DRAWN_BYTES,
@@ -70,7 +70,7 @@ class LoadedMetric:
         embedded = self._embedded_once(reporter)
         self._load_cases()
         self._set_up(embedded)
-        self.calibration = kept_calibration(record.scores)
+        self.calibration = stored_calibration(record.scores)
         self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
@@ -243,7 +243,7 @@ class LoadedMetric:
         reduced = self._reduced.pop(wanted, None)
         if reduced is None:
             reduced = copy.copy(self)
-            reduced.metric = without_groups(self.metric, wanted)
+            reduced.metric = exclude_groups(self.metric, wanted)
             reduced.stepped = self.stepped.without(reduced.metric, wanted)
             rows = reduced.stepped.rows(reporter)
             distance = reduced.metric.distance
@@ -290,9 +290,9 @@ class LoadedMetric:
         return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
 
     @cached_property
-    def identities(self) -> WhoIsWho:
+    def identity_index(self) -> IdentityIndex:
         """Which cases are of one patient or show one image."""
-        return WhoIsWho(self.library)
+        return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:

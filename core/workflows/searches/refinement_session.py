@@ -18,8 +18,8 @@ from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import elsewhere
+from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
 
@@ -48,7 +48,7 @@ class RefinementSession:
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
         # How the held-out cases lie may not be told either: what is learnt is scored on them.
-        self.space = ClickSpace.of(loaded.metric.distance, rows[self.trained])
+        self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
         #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
         self.examples: dict[Query, Matrix] = {}
@@ -57,7 +57,7 @@ class RefinementSession:
         self._index: ClickIndex | None = None
         #: What was asked last, and the rank of every case under the metric as it was.
         self._before: tuple[EmbeddedQuery, Rows] | None = None
-        self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+        self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -131,7 +131,7 @@ class RefinementSession:
 
     # Learning
 
-    def form(self, entries: Sequence[Entry], strength: float) -> ClickForm:
+    def form(self, entries: Sequence[Entry], strength: float) -> FeedbackForm:
         """What these judgements teach; learnt once for as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
@@ -179,7 +179,7 @@ class RefinementSession:
         """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
-    def nearest_under(self, form: ClickForm) -> Matrix:
+    def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s,) squared distances from some cases to their nearest under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
@@ -252,7 +252,9 @@ class RefinementSession:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
         seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
-        fresh = np.isin(loaded.rows, loaded.identities.fresh(seen, elsewhere(loaded.record.card)))
+        fresh = np.isin(
+            loaded.rows, loaded.identity_index.unseen(seen, contents_elsewhere(loaded.record.card))
+        )
         fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
@@ -263,8 +265,8 @@ class RefinementSession:
         known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
             loaded.patients[places]
         )
-        known = known and not elsewhere(loaded.record.card)
-        own = loaded.identities.codes(loaded.rows[places])
+        known = known and not contents_elsewhere(loaded.record.card)
+        own = loaded.identity_index.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
 
 

@@ -125,7 +125,7 @@ def vote_of(
         interval=estimate.interval,
         measured_on=calibration.measured_on,
         findings=calibration.findings,
-        caution=_caution(calibration) if calibration.poor else "",
+        caution=_caution(calibration) if calibration.is_poor else "",
         measured=calibration.n_cases,
     )
 

@@ -27,7 +27,7 @@ class ShiftedQuery:
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
     ``open``: how far plain features count
-    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`): a concept may
+    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may
     lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 

@@ -5,13 +5,20 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.context import Context
-from semblance.app.messages import Messages
-from semblance.app.settings import Settings
-from semblance.app.state import State
-from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.app.shell.context import Context
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.shell.theme import set_theme
+from semblance.core.workflows.imaging import library_cache, view_planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
+
+
+@pytest.fixture(autouse=True)
+def dark(qapp: QApplication) -> None:
+    """Widgets look as in the program."""
+    set_theme(qapp, "dark")
 
 
 @pytest.fixture
@@ -33,11 +40,11 @@ def forget_volumes() -> Iterator[None]:
     """Volumes read in this process do not outlive the test."""
     yield
     view_planes.forget_volume()
-    view_images.stacks.forget()
+    library_cache.stack_cache.forget()
 
 
 @pytest.fixture
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows whose jobs run here, and that are at rest soon."""
-    monkeypatch.setattr("semblance.app.windows.main.Jobs", PromptJobs)
+    monkeypatch.setattr("semblance.app.window.main_window.Jobs", PromptJobs)
     monkeypatch.setattr("semblance.app.screenshot.REST_MS", 60)

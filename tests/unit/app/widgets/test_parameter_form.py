@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton
 
-from semblance.app.theme import set_theme
+from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.errors import BadArguments
 from semblance.core.parameters import Parameter

@@ -20,14 +20,14 @@ from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import FindingChip
-from semblance.app.widgets.gallery import PAGES, page
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.progress_line import ProgressLine, time_left
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.start_page import StartPage
 from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.app.window.start_page import StartPage
+from tests.helpers.gallery import PAGES, page
 from tests.helpers.showing import on_screen
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from semblance.app.search.similar.estimate_view import EstimateView
+from semblance.app.search.why.waterfall import Line, Waterfall
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.estimate_view import EstimateView
 from semblance.app.widgets.search_field import SearchField
-from semblance.app.widgets.start_page import StartPage
-from semblance.app.widgets.waterfall import Line, Waterfall
+from semblance.app.window.start_page import StartPage
 
 
 def test_an_estimate_tells_its_share_and_interval(qtbot):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.gallery import sample_deck
+from tests.helpers.gallery import sample_deck
 from tests.helpers.showing import on_screen
 
 

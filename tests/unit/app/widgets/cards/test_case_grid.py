@@ -8,14 +8,14 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.models.deck import Deck
-from semblance.app.models.thumbnails import Thumbnails
 from semblance.app.widgets.cards.card_layout import MARGIN
-from semblance.app.widgets.cards.card_pieces import thumbs_of
+from semblance.app.widgets.cards.card_parts import thumbs_of
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
-from semblance.app.widgets.gallery import answer, sample_deck
-from semblance.core.library.columns import ImageState, case_columns
+from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.library.case_columns import ImageState, case_columns
+from tests.helpers.gallery import answer, sample_deck
 from tests.helpers.showing import on_screen
 
 

@@ -1,0 +1,1 @@
+"""How well a metric does: retrieval accuracy, ROC, calibration, training curves, map."""

@@ -1,0 +1,72 @@
+"""The Calibration tab: whether estimates came true on held-out patients, and of which cases that is said."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from semblance.app.evaluation.bin_table import BinTable
+from semblance.app.evaluation.overview_page import PlotCell
+from semblance.app.shell.context import Context
+from semblance.app.shell.measured_on import measured_note
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.plots.figure_view import FigureView
+from semblance.core.language import tr
+from semblance.core.reports.curves import CALIBRATION
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
+
+TITLE = tr("Calibration of the vote")
+
+
+class CalibrationPage(QWidget):
+    """The reliability plot of the current metric beside its bins."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._state = context.state
+        self._metric: ScoredMetric | None = None
+        self.plot = PlotCell(TITLE, FigureView(context, CALIBRATION))
+        self.bins = BinTable()
+        self.bins.chosen.connect(self._pick)
+        self._empty = EmptyState()
+        whole = QWidget()
+        row = hbox(whole, spacing=8, margins=(0, 0, 8, 0))
+        row.addWidget(self.plot, 3)
+        row.addWidget(self.bins, 2)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(whole)
+        self._pages.addWidget(self._empty)
+        vbox(self).addWidget(self._pages)
+        self.show_metric((), None)
+
+    def show_metric(self, metrics: tuple[ScoredMetric, ...], metric: ScoredMetric | None) -> None:
+        """The calibration of ``metric``, one of ``metrics``."""
+        self._metric = metric
+        calibration = None if metric is None else metric.calibration
+        if metric is None or calibration is None:
+            self.plot.view.set_curves(())
+            self._pages.setCurrentIndex(1)
+            self._empty.say(tr("Not calibrated"), _why_not(metric))
+            return
+        note = measured_note(calibration.n_cases, calibration.measured_on, stale=metric.stale)
+        curves = scored_metrics.calibration_curves(metrics, metric.name)
+        self.plot.view.set_curves(curves, title=TITLE, note=note)
+        self.plot.set_badge(metric.measured)
+        self.bins.set_bins(calibration.bins)
+        self._pages.setCurrentIndex(0)
+
+    def _pick(self, number: int) -> None:
+        calibration = None if self._metric is None else self._metric.calibration
+        if calibration is None:
+            return
+        self._state.set_picked(np.array(calibration.rows_of_bin(number), dtype=np.int64))
+
+
+def _why_not(metric: ScoredMetric | None) -> str:
+    if metric is None or metric.scores is None:
+        return tr("Train a metric: its vote is calibrated on the cases it did not see.")
+    if not metric.has_calibration:
+        return tr("This metric was scored before votes were calibrated. Score it again.")
+    return tr("Too few cases with a finding were held out: at least 20 are needed.")

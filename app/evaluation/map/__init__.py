@@ -1,0 +1,1 @@
+"""The map of a library: cases placed by their distances."""

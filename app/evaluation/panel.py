@@ -1,0 +1,405 @@
+"""The Evaluation panel: what every metric scored on cases it never saw, as plots and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QPushButton,
+    QSizePolicy,
+    QStackedWidget,
+    QWidget,
+)
+
+from semblance.app.evaluation.calibration_page import TITLE as CALIBRATION_TITLE
+from semblance.app.evaluation.calibration_page import CalibrationPage
+from semblance.app.evaluation.overview_page import SHORT, Overview, PlotCell
+from semblance.app.evaluation.score_table import FULL, ScoreTable
+from semblance.app.metrics import train_metric
+from semblance.app.shell import plot_operations, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job
+from semblance.app.shell.lazy import later
+from semblance.app.shell.measured_on import measured_note, split_words
+from semblance.app.shell.theme import set_look
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import TabHeader
+from semblance.app.widgets.plots.figure_view import FigureView, ask_where, theme_name
+from semblance.app.widgets.plots.live_curve import NOTHING, LiveCurve
+from semblance.app.widgets.tab_order import say_name
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.work_notice import extracting
+from semblance.core.language import tr
+from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+
+if TYPE_CHECKING:
+    from semblance.app.evaluation.map.map_page import MapPanel
+
+OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
+TABS = (
+    tr("Overview"),
+    tr("Retrieval accuracy"),
+    tr("ROC"),
+    tr("Calibration"),
+    tr("Training"),
+    tr("Map"),
+    tr("Table"),
+)
+#: What each tab shows: an attribute of the panel.
+PAGES = ("overview", "accuracy", "roc", "calibration", "curve", "map", "table")
+#: The overview shows the accuracy of this many nearest cases; its own tab shows all.
+OVERVIEW_K = 20
+
+
+class EvaluationPanel(Panel):
+    """Plots of the current metric beside the others, with on what they were measured.
+
+    Each tab is built when it is first shown. ``map_built(MapPanel)``: the map is there from now on.
+    """
+
+    extract_wanted = Signal()
+    train_wanted = Signal()
+    map_built = Signal(object)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(tr("Evaluation"))
+        self._context, self._state, self._thumbnails = context, context.state, thumbnails
+        self._snapshot: LibrarySnapshot | None = None
+        self._metrics: tuple[ScoredMetric, ...] = ()
+        self._finding = ""
+        #: Findings that are told from the rest.
+        self._findings: list[str] = []
+        self._scoring: Job | None = None
+
+        self.header = TabHeader(TABS, title=tr("Evaluation"))
+        self.header.changed.connect(self._show_tab)
+        self.again = QPushButton(tr("Score again"))
+        self.again.setToolTip(tr("Measure the current metric on every case it never saw"))
+        set_look(self.again, link=True)
+        self.again.clicked.connect(self.score)
+        self.header.add_action(self.again)
+        self.score_button = self.header.add_button("refresh", tr("Score this metric again"))
+        self.score_button.clicked.connect(self.score)
+        self.save_button = self.header.add_button("save", tr("Save the plots… (Ctrl+S)"))
+        self.save_button.clicked.connect(self.save_plot)
+
+        self.overview = Overview(context)
+        self.overview.table.chosen.connect(self.choose)
+        self._lead_to_cases(self.overview.accuracy, of_finding=False)
+        self._lead_to_cases(self.overview.roc, of_finding=True)
+        self.overview.table_shown.connect(lambda _shown: self._renew())
+        self._empty = EmptyState()
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.overview)
+        self._outer = QStackedWidget()
+        self._outer.addWidget(self._pages)
+        self._outer.addWidget(self._empty)
+        self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        column = vbox(self)
+        column.addWidget(self.header)
+        column.addWidget(self._outer, 1)
+
+        self._state.cases_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew)
+        self._state.training_changed.connect(self._tell)
+        self._state.extracting_changed.connect(self._tell)
+        self._renew()
+
+    @later
+    def accuracy(self) -> PlotCell:
+        made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
+        self._lead_to_cases(made, of_finding=False)
+        self._fill_accuracy(made)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def roc(self) -> PlotCell:
+        made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
+        box = self._finding_box = QComboBox(made)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        box.activated.connect(self._finding_chosen)
+        made.add_beside_title(box)
+        say_name(box, tr("Finding told from the rest"))
+        self._pages.addWidget(made)
+        self._lead_to_cases(made, of_finding=True)
+        self._fill_roc(made)
+        return made
+
+    @property
+    def finding_box(self) -> QComboBox:
+        """Which finding the ROC tells from the rest."""
+        _ = self.roc
+        return self._finding_box
+
+    @later
+    def calibration(self) -> CalibrationPage:
+        made = CalibrationPage(self._context)
+        made.show_metric(self._metrics, self._current_metric)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def curve(self) -> LiveCurve:
+        made = LiveCurve(self._context)
+        made.setContentsMargins(0, 4, 0, 4)
+        self._fill_curve(made)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def map(self) -> MapPanel:
+        from semblance.app.evaluation.map.map_page import MapPanel
+
+        made = MapPanel(self._context, self._thumbnails)
+        self._pages.addWidget(made)
+        self.map_built.emit(made)
+        return made
+
+    @later
+    def table(self) -> ScoreTable:
+        made = ScoreTable(FULL)
+        made.chosen.connect(self.choose)
+        self._fill_table(made)
+        self._pages.addWidget(made)
+        return made
+
+    def _lead_to_cases(self, cell: PlotCell, *, of_finding: bool) -> None:
+        view = cell.view
+        view.let_enter(
+            tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
+        )
+        view.entered.connect(
+            lambda: train_metric.show_hardest(self._context, self._finding if of_finding else "")
+        )
+
+    def choose(self, name: str) -> None:
+        """Make ``name`` the current metric and rank by it."""
+        before = self._state.metric
+        self._state.set_metric(name)
+        if self._state.metric is not before:
+            search_operations.rank(self._context)
+
+    def show_map(self) -> None:
+        """Bring the map to the front; the keyboard goes there."""
+        self.header.tabs.setCurrentIndex(MAP_TAB)
+        self.map.take_focus()
+
+    def score(self) -> None:
+        """Measure the current metric again on the cases it never saw."""
+        job = train_metric.score(self._context)
+        if job is not None:
+            self._scoring = job
+            job.ended.connect(self._scored)
+        self._tell()
+
+    def save_plot(self) -> None:
+        """Ask for a file and write what the tab shows: its plot, all plots, or the table."""
+        tab = self.header.tabs.currentIndex()
+        if tab == TABLE:
+            self._save_table()
+            return
+        if tab == MAP_TAB:
+            self.map.save()
+            return
+        plots = self._plots(tab)
+        if not plots:
+            self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
+            return
+        name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
+        path, as_seen = ask_where(self, self._context, name)
+        if path is not None:
+            plot_operations.save(
+                self._context,
+                path,
+                plots,
+                theme=theme_name() if as_seen else "print",
+                titles=self._titles(),
+                note=self._measured_on(),
+            )
+
+    def _plots(self, tab: int) -> Mapping[str, Sequence[Curve]]:
+        """What ``tab`` shows, by kind of plot."""
+        kinds = {
+            ACCURACY_TAB: (ACCURACY,),
+            ROC_TAB: (ROC,),
+            CALIBRATION_TAB: (CALIBRATION,),
+            TRAINING_TAB: (TRAINING,),
+        }
+        wanted = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
+        current = self._current
+        curves: dict[str, Sequence[Curve]] = {
+            ACCURACY: scored_metrics.accuracy_curves(self._metrics, current),
+            ROC: scored_metrics.roc_curves(self._metrics, current, self._finding),
+            CALIBRATION: scored_metrics.calibration_curves(self._metrics, current),
+            TRAINING: scored_metrics.training_curves(self._metrics, current),
+        }
+        return {kind: curves[kind] for kind in wanted if curves[kind]}
+
+    def _titles(self) -> dict[str, str]:
+        roc = f"ROC, {self._finding}" if self._finding else tr("ROC")
+        return {
+            ACCURACY: tr("Retrieval accuracy @ k"),
+            ROC: roc,
+            CALIBRATION: CALIBRATION_TITLE,
+            TRAINING: tr("Training {metric}", metric=self._current),
+        }
+
+    def _save_table(self) -> None:
+        folder = Path(self._context.settings.text("plots_folder") or Path.home())
+        given, _ = QFileDialog.getSaveFileName(
+            self, tr("Save table"), str(folder / "metrics.csv"), tr("CSV, the numbers (*.csv)")
+        )
+        if given:
+            path = Path(given)
+            self._context.settings.set_text("plots_folder", str(path.parent))
+            plot_operations.save_scores(self._context, path, scored_metrics.scores_csv(self._metrics))
+
+    @property
+    def _current(self) -> str:
+        return self._state.metric.name if self._state.metric is not None else ""
+
+    @property
+    def _current_metric(self) -> ScoredMetric | None:
+        return next((metric for metric in self._metrics if metric.name == self._current), None)
+
+    def _renew(self) -> None:
+        if self._state.library is not self._snapshot:
+            self._snapshot = self._state.library
+            self._metrics = scored_metrics.scored_metrics(self._snapshot) if self._snapshot else ()
+        self._findings = scored_metrics.roc_findings(self._metrics, self._state.columns.findings)
+        if self._finding not in self._findings:
+            self._finding = self._findings[0] if self._findings else ""
+        self._fill_overview()
+        kind = EvaluationPanel
+        if (accuracy := kind.accuracy.built(self)) is not None:
+            self._fill_accuracy(accuracy)
+        if (roc := kind.roc.built(self)) is not None:
+            self._fill_roc(roc)
+        if (calibration := kind.calibration.built(self)) is not None:
+            calibration.show_metric(self._metrics, self._current_metric)
+        if (curve := kind.curve.built(self)) is not None:
+            self._fill_curve(curve)
+        if (table := kind.table.built(self)) is not None:
+            self._fill_table(table)
+        self._tell()
+
+    def _fill_overview(self) -> None:
+        overview, metrics, current = self.overview, self._metrics, self._current
+        named = not overview.has_table
+        brief = scored_metrics.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
+        roc = scored_metrics.roc_curves(metrics, current, self._finding)
+        self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
+        self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
+        fresh = [metric for metric, _ in scored_metrics.plotted_metrics(metrics, current) if not metric.stale]
+        overview.metrics.set_badge(scored_metrics.least_trusted(fresh), shown=bool(fresh))
+        self._fill_table(overview.table)
+        self._fill_curve(overview.curve)
+
+    def _fill_accuracy(self, cell: PlotCell) -> None:
+        self._fill_plot(cell, scored_metrics.accuracy_curves(self._metrics, self._current), ACCURACY)
+
+    def _fill_roc(self, cell: PlotCell) -> None:
+        box, known = self._finding_box, self._findings
+        if known != [box.itemText(place) for place in range(box.count())]:
+            box.clear()
+            box.addItems(known)
+        box.setCurrentText(self._finding)
+        box.setVisible(len(known) > 2)
+        self._fill_plot(cell, scored_metrics.roc_curves(self._metrics, self._current, self._finding), ROC)
+        if box.isVisibleTo(cell):
+            cell.set_title(tr("ROC"))
+
+    def _fill_plot(
+        self, cell: PlotCell, curves: Sequence[Curve], kind: str, *, named: bool = True, short: bool = False
+    ) -> None:
+        title = self._titles()[kind]
+        weakest = scored_metrics.least_trusted(
+            [m for m, _ in scored_metrics.plotted_metrics(self._metrics, self._current)]
+        )
+        cell.view.set_curves(curves, named=named, title=title, note=self._measured_on())
+        cell.set_title(title)
+        cell.set_badge(weakest, SHORT[weakest] if short else "", shown=bool(curves))
+
+    def _fill_table(self, table: ScoreTable) -> None:
+        lines = {
+            metric.name: line for metric, line in scored_metrics.plotted_metrics(self._metrics, self._current)
+        }
+        table.set_metrics(self._metrics, self._current, lines)
+
+    def _fill_curve(self, live: LiveCurve) -> None:
+        current = self._current
+        curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
+        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
+        live.set_stored(curve, words)
+
+    def _finding_chosen(self) -> None:
+        self._finding = self._finding_box.currentText()
+        self._renew()
+
+    def _measured_on(self) -> str:
+        """On what the current metric was measured, for plots that leave the window."""
+        metric = self._current_metric
+        if metric is None or metric.scores is None:
+            return ""
+        return measured_note(metric.scores.n_test, metric.scores.measured_on, stale=metric.stale)
+
+    def _show_tab(self, tab: int) -> None:
+        page: QWidget = getattr(self, PAGES[tab])
+        self._pages.setCurrentWidget(page)
+        self._tell()
+
+    def _scored(self) -> None:
+        self._scoring = None
+        self._tell()
+
+    def _tell(self) -> None:
+        """Buttons, the split, and what to do where there is nothing to show."""
+        metric, library = self._current_metric, self._state.library
+        can = metric is not None and metric.has_held_out_cases and library is not None and library.writable
+        can = can and self._scoring is None
+        self.score_button.setEnabled(can)
+        self.again.setVisible(can and metric is not None and metric.stale)
+        on_map = self.header.tabs.currentIndex() == MAP_TAB
+        self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
+        self.header.set_second(self._split())
+        run = self._state.training
+        if self._metrics or (run is not None and (run.running or run.points)):
+            self._outer.setCurrentWidget(self._pages)
+            return
+        self._outer.setCurrentWidget(self._empty)
+        if library is None or not len(library.columns):
+            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one."))
+        elif self._state.extracting:
+            self._empty.say(*extracting(self._state))
+        elif not library.feature_sets:
+            self._empty.say(
+                tr("No features yet"),
+                tr("Metrics are trained on features; extract them once, in the background."),
+                tr("Extract features…"),
+                self.extract_wanted.emit,
+            )
+        else:
+            self._empty.say(
+                tr("No metric yet"),
+                tr("Train one: its scores on cases it never saw appear here."),
+                tr("Train a metric"),
+                self.train_wanted.emit,
+            )
+
+    def _split(self) -> str:
+        """How the current metric's cases were set apart."""
+        metric = self._current_metric
+        if metric is not None and not metric.has_held_out_cases:
+            return tr("not scored: trained on all cases")
+        return split_words(self._state.metric.card) if self._state.metric is not None else ""

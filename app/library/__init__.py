@@ -1,0 +1,1 @@
+"""Opening, importing, browsing and maintaining a library."""

@@ -1,0 +1,99 @@
+"""What was exported from the library: when, by whom, and whether patients could be told from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.plain_table import PlainTable
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr, tr_n
+from semblance.core.reports.csv_table import csv_text
+
+_COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
+_WIDTHS = (150, 100, 150, 150, 60)
+
+
+class ExportsDialog(Dialog):
+    """The log of exports, the newest first; rows can be copied, and the list saved as CSV."""
+
+    def __init__(
+        self,
+        lines: Sequence[Mapping[str, Any]],
+        save: Callable[[Path, str], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        """``lines`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` gets the
+        file that was chosen for the list, and the list as CSV text."""
+        super().__init__(parent)
+        self._keep = save
+        self._rows = [_cells(line) for line in reversed(lines)]
+        self.setWindowTitle(tr("What was exported"))
+        give_size(self, 760, 420)
+        told = tr_n("{n} export", "{n} exports", len(lines))
+        self._told = Words(
+            tr("{exports}, the newest first. Names of files are not kept.", exports=told)
+            if lines
+            else tr("Nothing was exported from this library so far.")
+        )
+        self.table = PlainTable(_COLUMNS, tr("What was exported"))
+        for column, width in enumerate(_WIDTHS):
+            self.table.setColumnWidth(column, theme().px(width))
+        self.table.fill(self._rows)
+        self.copy_button = QPushButton(tr("Copy"))
+        self.copy_button.setToolTip(tr("The chosen rows, or all (Ctrl+C)"))
+        self.copy_button.clicked.connect(self.table.copy)
+        self.save_list = QPushButton(tr("Save the list…"))
+        self.save_list.clicked.connect(self._save)
+        for button in (self.copy_button, self.save_list):
+            button.setEnabled(bool(lines))
+        column_ = column_of(self)
+        column_.addWidget(self._told)
+        column_.addWidget(self.table, 1)
+        column_.addLayout(closing_row(self, self.copy_button, self.save_list))
+
+    def _save(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, tr("Save the list"), "exports.csv", f"{tr('Table')} (*.csv)"
+        )
+        if chosen:
+            self._keep(Path(chosen), csv_text(_COLUMNS, self._rows))
+
+
+def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
+    try:
+        when = datetime.fromisoformat(line["time"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        when = line["time"]
+    return (
+        when,
+        line["by"],
+        _WHAT.get(line["what"], line["what"]),
+        line["kind"],
+        str(line["files"]),
+        tr("can be told") if line["identified"] else tr("de-identified"),
+    )
+
+
+#: What core notes, in the person's language.
+_WHAT = {
+    "backup": tr("Backup"),
+    "damaged line": tr("Damaged line"),
+    "experiment": tr("Experiment"),
+    "list of a check": tr("List of a check"),
+    "list of exports": tr("List of exports"),
+    "list of files not read": tr("List of files not read"),
+    "metric": tr("Metric"),
+    "metric card": tr("Metric card"),
+    "plots": tr("Plots"),
+    "report": tr("Report"),
+    "reports": tr("Reports"),
+    "scores": tr("Scores"),
+}

@@ -1,0 +1,1 @@
+"""Feature sets and metrics: extract, train, cards, exchange."""

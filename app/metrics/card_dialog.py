@@ -1,0 +1,198 @@
+"""The card of a metric: what it is, what it was trained on, how it scored on what, and where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.dialog import closing_row, column_of, give_size, widen
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import tr, translate
+from semblance.core.metrics.card import MetricCard
+from semblance.core.reports.card_document import CardDocument, Section, Table, compare_cards
+from semblance.core.reports.document import Fact
+from semblance.core.reports.write_card import card_markdown, comparison_markdown
+from semblance.core.workflows.library.library_snapshot import MetricFacts
+from semblance.core.workflows.reports.metric_cards import document_of
+
+#: Letters after which a word may be broken.
+LONGEST_WORD = 32
+#: First entry of the list of metrics to compare with.
+ALONE = tr("compare with…")
+#: px that the names of facts take.
+_NAMES = 180
+#: px of the window with two metrics.
+_WIDE = 900
+
+
+class MetricCardDialog(Dialog):
+    """Facts of one metric to be read and copied, or two metrics side by side; ``save(name, path)`` writes."""
+
+    def __init__(
+        self,
+        metric: MetricFacts,
+        others: Sequence[MetricFacts] = (),
+        save: Callable[[str, Path], None] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._metric, self._save = metric, save
+        self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
+        give_size(self, 760, 640)
+        self.document = shown_document(metric)
+        self._text = card_markdown(self.document)
+        self._others = {other.name: other for other in others if other.name != metric.name}
+        self._area = QScrollArea()
+        self._area.setAccessibleName(tr("What the card says"))
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        column = column_of(self)
+        column.addWidget(self._area, 1)
+        column.addLayout(self._buttons())
+        self._show_card()
+
+    def _buttons(self) -> QHBoxLayout:
+        copy = QPushButton(tr("Copy"))
+        copy.setToolTip(tr("As Markdown, which reads well as plain text too"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
+        save = QPushButton(tr("Save…"))
+        save.setVisible(self._save is not None)
+        save.clicked.connect(self._ask_where)
+        self.against = QComboBox()
+        self.against.setAccessibleName(tr("Compare with another metric"))
+        self.against.addItems([ALONE, *self._others])
+        self.against.setVisible(bool(self._others))
+        self.against.currentIndexChanged.connect(self._compare)
+        return closing_row(self, copy, save, self.against)
+
+    def _compare(self, place: int) -> None:
+        """With the metric at ``place`` of the list, the first of which means none."""
+        if place < 1:
+            self._text = card_markdown(self.document)
+            self._show_card()
+            return
+        other = list(self._others.values())[place - 1]
+        table = compare_cards(self.document, shown_document(other))
+        self._text = comparison_markdown(table)
+        widen(self, _WIDE)
+        self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1]), compared=True))
+
+    def _show_card(self) -> None:
+        page = QWidget()
+        column = vbox(page, spacing=16, margins=(12, 8, 12, 8))
+        for section in self.document.sections:
+            column.addWidget(_section_widget(section))
+        column.addStretch(1)
+        self._area.setWidget(page)
+
+    def _show(self, widget: QWidget) -> None:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.addWidget(widget)
+        column.addStretch(1)
+        self._area.setWidget(page)
+
+    def _ask_where(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, tr("Save the metric's card"), f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
+        )
+        if chosen and self._save is not None:
+            self._save(self._metric.name, Path(chosen))
+
+
+def shown_document(metric: MetricFacts) -> CardDocument:
+    """The card as it is shown: with whose judgements it learnt from; one that cannot be read says so."""
+    try:
+        document = document_of(metric.name, metric.card, metric.scores)
+        authors = MetricCard.from_json(metric.card).authors
+    except BadInput as error:
+        section = Section(tr("Metric"), (Fact(tr("Name"), metric.name), Fact(tr("Card"), error.message)))
+        return CardDocument(metric.name, (section,), {})
+    if not authors:
+        return document
+    judged = Section(tr("Judgements"), (Fact(tr("Judged by"), ", ".join(authors)),))
+    return CardDocument(document.name, (*document.sections, judged), document.values)
+
+
+def _section_widget(section: Section) -> QWidget:
+    widget = QWidget()
+    column = vbox(widget, spacing=6)
+    head = QHBoxLayout()
+    title = Words(section.title, "title", selectable=True)
+    title.setWordWrap(False)
+    head.addWidget(title)
+    if section.measured_on:
+        head.addWidget(Badge(_badge(section.measured_on)))
+    head.addStretch(1)
+    column.addLayout(head)
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(4)
+    grid.setColumnMinimumWidth(0, theme().px(_NAMES))
+    grid.setColumnStretch(1, 1)
+    for row, fact in enumerate(section.facts):
+        grid.addWidget(Words(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Words(_breakable(translate(fact.value)), selectable=True), row, 1)
+    column.addLayout(grid)
+    if section.table is not None:
+        column.addWidget(_table_widget(section.table))
+    return widget
+
+
+def _breakable(text: str) -> str:
+    """``text`` that may be broken within its longest words: a content hash is wider than the dialog."""
+    return " ".join(
+        "\u200b".join(word[at : at + LONGEST_WORD] for at in range(0, len(word), LONGEST_WORD))
+        for word in text.split(" ")
+    )
+
+
+def _badge(measured_on: str) -> str:
+    return "held-out" if measured_on == HELD_OUT_PATIENTS else "unknown"
+
+
+def _table_widget(
+    table: Table, bold: Callable[[int], bool] = lambda _row: False, *, compared: bool = False
+) -> QWidget:
+    widget = QWidget()
+    grid = QGridLayout(widget)
+    grid.setContentsMargins(0, 4, 0, 0)
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(4)
+    for column, text in enumerate(table.header):
+        grid.addWidget(Words(text, "second", selectable=True), 0, column)
+        grid.setColumnStretch(column, 1)
+    if compared:
+        # Between names and what differs, the values of both need the room.
+        for column in (0, len(table.header) - 1):
+            grid.setColumnStretch(column, 0)
+        grid.setColumnMinimumWidth(0, theme().px(_NAMES))
+    for row, cells in enumerate(table.rows):
+        for column, text in enumerate(cells):
+            role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""
+            grid.addWidget(
+                Words(_breakable(text), role, selectable=True), row + 1, column, Qt.AlignmentFlag.AlignTop
+            )
+    return widget

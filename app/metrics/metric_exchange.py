@@ -1,0 +1,53 @@
+"""Metrics as files: their cards, and whole ones for other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from semblance.app.shell import exports, library_operations, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job
+from semblance.core.language import tr
+from semblance.core.workflows.metrics import metric_exchange
+from semblance.core.workflows.reports import metric_cards
+
+
+def write_card(context: Context, name: str, path: Path) -> Job | None:
+    """Write the card of the metric called ``name`` and say where."""
+    return _write(context, metric_cards.write_metric_card, name, path)
+
+
+def export_metric(context: Context, name: str, path: Path) -> Job | None:
+    """Write a metric to one file and say where."""
+    return _write(context, metric_exchange.export_metric, name, path)
+
+
+def _write(context: Context, function: Callable[..., Path], name: str, path: Path) -> Job | None:
+    if context.state.path is None:
+        return None
+    job = context.jobs.run(tr("Saving {name}", name=path.name), function, context.state.path, name, path)
+    return exports.tell_written(context, job, path)
+
+
+def import_metric(context: Context, file: Path) -> Job | None:
+    """Bring a metric into the open library and rank by it."""
+    state = context.state
+    path = state.path
+    if path is None:
+        return None
+    job = context.jobs.run(
+        tr("Bringing in {name}", name=file.name), metric_exchange.import_metric, path, file
+    )
+
+    def show(name: str) -> None:
+        context.messages.info(tr("{name} is in the library.", name=name))
+
+        def choose() -> None:
+            state.set_metric(name)
+            search_operations.rank(context)
+
+        if state.path == path:
+            library_operations.renew(context, choose)
+
+    return context.follow(job, show)

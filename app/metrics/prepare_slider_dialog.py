@@ -1,0 +1,85 @@
+"""Prepare the slider from visual to diagnostic likeness: its features and its name."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLineEdit,
+    QWidget,
+)
+
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr
+from semblance.core.library.records import unique_name
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.metrics.slider_steps import PLACES, sliders_by_name
+from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
+
+USUAL_NAME = tr("BDM+V slider")
+
+
+class PrepareSliderDialog(Dialog):
+    """Accepted with :meth:`request`."""
+
+    def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Prepare visual–diagnostic slider"))
+        self.setMinimumWidth(theme().px(440))
+        self._sliders = sliders_by_name((metric.name, metric.card) for metric in library.metrics)
+        taken = [*(metric.name for metric in library.metrics), *self._sliders]
+        places = ", ".join(str(place) for place in PLACES)
+        told = Words(
+            tr(
+                "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
+                "from are told by findings, the others by looks. Then the slider in the top bar moves "
+                "between them at once. {held_out} % of the cases are held out to score every step.",
+                n=len(PLACES),
+                places=places,
+                held_out=round(100 * HELD_OUT),
+            ),
+            "second",
+        )
+        self._features = QComboBox()
+        self._features.addItems([found.name for found in library.feature_sets])
+        self._features.setCurrentText(features)
+        self._features.setAccessibleName(tr("Feature set"))
+        self._name = QLineEdit(unique_name(USUAL_NAME, taken))
+        self._name.setAccessibleName(tr("Name of the slider"))
+        self._problem = Words(role="error")
+        fields = form()
+        fields.addRow(tr("Features"), self._features)
+        fields.addRow(tr("Name"), self._name)
+        self.go = go_button(tr("Prepare"))
+        self.go.clicked.connect(self.accept)
+        column = column_of(self)
+        column.addWidget(told)
+        column.addLayout(fields)
+        column.addWidget(self._problem)
+        column.addLayout(go_or_cancel(self, self.go))
+        # A dialog opens at the height its text has in a width of Qt's own choice.
+        told.ensurePolished()
+        told.setMinimumHeight(told.heightForWidth(self.minimumWidth() - 2 * 16))
+        labelled = int((library.columns.finding_counts[:-1] > 1).sum()) if len(library.columns) else 0
+        self._refused = (
+            ""
+            if labelled > 1
+            else tr(
+                "The diagnostic end learns from findings: this library needs two of them with several cases."
+            )
+        )
+        self._name.textChanged.connect(self._tell)
+        self._tell()
+
+    def request(self) -> TrainRequest:
+        """What to prepare."""
+        return TrainRequest("bdm_v", self._name.text().strip(), self._features.currentText())
+
+    def _tell(self) -> None:
+        name = self._name.text().strip()
+        note = tr("The slider {name} is replaced.", name=name) if name in self._sliders else ""
+        self._problem.setText(self._refused or note or ("" if name else tr("Give it a name.")))
+        self._problem.setVisible(bool(self._problem.text()))
+        self.go.setEnabled(bool(name) and not self._refused)

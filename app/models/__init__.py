@@ -1,1 +1,0 @@
-"""What views read: snapshots, orders and caches, testable without a window."""

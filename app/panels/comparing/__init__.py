@@ -1,1 +1,0 @@
-"""Two of a kind beside each other: cases, and metrics."""

@@ -1,1 +1,0 @@
-"""Scores, calibration and the map of a metric."""

@@ -1,1 +1,0 @@
-"""The query: its image, its region, what is known of it."""

@@ -1,1 +1,0 @@
-"""The ranking: its head, its cases, its judgements, what stands beside it."""

@@ -1,1 +1,0 @@
-"""The tabs beside the ranking: why it is so, refine it, train a metric."""

@@ -1,1 +1,0 @@
-"""Plots in the window: images drawn elsewhere, and curves that grow."""

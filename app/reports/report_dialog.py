@@ -1,0 +1,191 @@
+"""The dialog in which a report's queries, format and privacy are chosen before it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
+
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.reports.options import PAGES, ReportOptions, read_logo
+
+#: Forms of a report: ending, name.
+FORMS = (
+    ("pdf", tr("PDF, to print and to file")),
+    ("html", tr("HTML, one page for a browser")),
+    ("json", tr("JSON, reopens as the search it was")),
+    ("csv", tr("CSV, the ranking as a table")),
+    ("dcm", tr("DICOM, a PDF for the image archive")),
+)
+DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
+IDENTIFIED = tr("The report shows patient ids and paths of files. Mind where it goes.")
+FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Which cases are asked, one report each: in words, and their ids; none for the present query."""
+
+    text: str
+    cases: tuple[str, ...] = ()
+
+
+class ReportDialog(Dialog):
+    """Accepted with :attr:`target`, :meth:`cases`, :meth:`form` and :attr:`options`."""
+
+    def __init__(self, queries: list[Queries], settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._queries, self._settings = queries, settings
+        #: The file, or for several reports the folder; set once it is accepted.
+        self.target = Path()
+        self.options = ReportOptions()
+        self.setWindowTitle(tr("Write a report"))
+        self.setMinimumWidth(theme().px(520))
+        self._make_fields()
+        self._rows = form()
+        self._rows.addRow(tr("Query"), self._of)
+        self._rows.addRow(tr("Form"), self._form)
+        self._rows.addRow(tr("Page"), self._page)
+        self._rows.addRow(tr("Clinic"), self._clinic)
+        self._rows.addRow(tr("Logo"), self._logo_row())
+        self._rows.addRow(tr("Comment"), self._comment)
+        self._rows.addRow(tr("Patients"), self._identified)
+        self._rows.addRow("", self._free_text)
+        self._rows.addRow("", self._privacy)
+        self._problem = Words(role="error")
+        self._problem.hide()
+        self.write = go_button(tr("Write…"))
+        self.write.clicked.connect(self._write)
+        column = column_of(self)
+        column.addLayout(self._rows)
+        column.addWidget(self._problem)
+        column.addLayout(go_or_cancel(self, self.write))
+        self._update()
+
+    def cases(self) -> tuple[str, ...]:
+        """The cases asked, one report each; none: the present query."""
+        return self._queries[self._of.currentIndex()].cases
+
+    def form(self) -> str:
+        """The ending of the files."""
+        return str(self._form.currentData())
+
+    def _make_fields(self) -> None:
+        self._of = QComboBox()
+        self._of.setAccessibleName(tr("What is reported on"))
+        for queries in self._queries:
+            self._of.addItem(queries.text)
+        self._form = QComboBox()
+        self._form.setAccessibleName(tr("Form of the report"))
+        for ending, name in FORMS:
+            self._form.addItem(name, ending)
+        self._page = QComboBox()
+        self._page.setAccessibleName(tr("Size of the pages"))
+        self._page.addItems(PAGES)
+        self._clinic = QLineEdit(self._settings.text("report_clinic"))
+        self._clinic.setPlaceholderText(tr("stands on top, if given"))
+        self._clinic.setAccessibleName(tr("Name of the clinic"))
+        self._logo = QLineEdit(self._settings.text("report_logo"))
+        self._logo.setPlaceholderText(tr("a PNG or JPEG, if wanted"))
+        self._logo.setAccessibleName(tr("File of the logo"))
+        self._comment = QPlainTextEdit()
+        self._comment.setPlaceholderText(tr("your own words; they stand after the query"))
+        self._comment.setAccessibleName(tr("Comment"))
+        self._comment.setTabChangesFocus(True)
+        self._comment.setFixedHeight(theme().px(88))
+        self._identified = QCheckBox(tr("Include patient identifiers"))
+        self._free_text = QCheckBox(tr("Include free text"))
+        self._privacy = Words(role="small")
+        self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
+        self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
+        self._form.currentIndexChanged.connect(self._update)
+        self._identified.toggled.connect(self._update)
+        self._free_text.toggled.connect(self._update)
+
+    def _logo_row(self) -> QHBoxLayout:
+        choose = QPushButton(tr("Choose…"))
+        choose.clicked.connect(self._choose_logo)
+        row = hbox(spacing=8)
+        row.addWidget(self._logo, 1)
+        row.addWidget(choose)
+        return row
+
+    def _update(self) -> None:
+        warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
+        warning += [FREE_TEXT] if self._free_text.isChecked() else []
+        self._privacy.setText(" ".join(warning))
+        on_pages = self.form() in ("pdf", "dcm")
+        self._rows.setRowVisible(self._page, on_pages)
+        self._problem.hide()
+
+    def _choose_logo(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
+        if chosen:
+            self._logo.setText(chosen)
+
+    def _write(self) -> None:
+        """Check what was given, ask where to, and accept."""
+        try:
+            logo = self._logo.text().strip()
+            self.options = ReportOptions(
+                self._page.currentText(),
+                self._clinic.text().strip(),
+                read_logo(Path(logo).expanduser()) if logo else None,
+                self._comment.toPlainText().strip(),
+                self._identified.isChecked(),
+                self._free_text.isChecked(),
+            )
+        except SemblanceError as error:
+            self._problem.setText(f"{error.message} {error.hint}".strip())
+            self._problem.show()
+            return
+        chosen = self._where()
+        if chosen:
+            self.target = Path(chosen)
+            for key, value in (
+                ("report_form", self.form()),
+                ("report_page", self.options.page),
+                ("report_clinic", self.options.clinic),
+                ("report_logo", logo),
+            ):
+                self._settings.set_text(key, value)
+            self.accept()
+
+    def _where(self) -> str:
+        ending = self.form()
+        if self.cases():
+            return QFileDialog.getExistingDirectory(self, tr("Folder for the reports"))
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, tr("Write a report"), f"{tr('report')}.{ending}", f"{tr('Report')} (*.{ending})"
+        )
+        return chosen if not chosen or Path(chosen).suffix else f"{chosen}.{ending}"
+
+
+def queries_of(present: str, shown: list[str], held_out: list[str]) -> list[Queries]:
+    """What a report can be of: the present query, the cases the library shows, those held out."""
+    several = ((tr("the cases shown in Library"), shown), (tr("held-out cases"), held_out))
+    return [
+        Queries(tr("this query: {present}", present=present)),
+        *(
+            Queries(tr("{what}: {n:,}, a report each", what=text, n=len(cases)), tuple(cases))
+            for text, cases in several
+            if cases
+        ),
+    ]

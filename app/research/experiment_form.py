@@ -1,0 +1,320 @@
+"""What an experiment is to measure: cases, learners, parameters, protocols, and where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
+
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.engine import MAX_WORKERS, default_workers
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
+from semblance.core.evaluation.protocols.registry import protocols
+from semblance.core.language import tr, tr_name
+from semblance.core.metrics.registry import grouped_learners
+from semblance.core.parameters import Parameter
+from semblance.core.research.spec import EACH, NESTED, ExperimentSpec
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
+
+#: Ticked at first.
+LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"
+#: Rows of a list that are seen without scrolling.
+_SEEN = {"cases": 4, "learners": 7, "protocols": 4}
+_TABLE, _LIBRARY = "table", "library"
+_ROLE = Qt.ItemDataRole.UserRole
+
+
+class Ticks(QListWidget):
+    """Lines to tick; ``ticked_changed`` when one is."""
+
+    ticked_changed = Signal()
+
+    def __init__(self, name: str, seen: int) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self._seen = seen
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.itemChanged.connect(lambda _item: self.ticked_changed.emit())
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def add(self, key: str, text: str, tip: str = "", *, ticked: bool = False) -> None:
+        item = QListWidgetItem(text)
+        item.setData(_ROLE, key)
+        item.setToolTip(tip or text)
+        item.setFlags(
+            Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        )
+        item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+        self.addItem(item)
+
+    def keys(self) -> list[str]:
+        return [str(self.item(row).data(_ROLE)) for row in range(self.count())]
+
+    def ticked(self) -> tuple[str, ...]:
+        """Keys of the ticked lines, in their order."""
+        return tuple(
+            str(item.data(_ROLE))
+            for item in (self.item(row) for row in range(self.count()))
+            if item.checkState() == Qt.CheckState.Checked
+        )
+
+    def tick(self, keys: Sequence[str]) -> None:
+        """Tick these lines and no other."""
+        for row in range(self.count()):
+            item = self.item(row)
+            wanted = str(item.data(_ROLE)) in keys
+            item.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), theme().px(24) * self._seen + 4)
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(24) * self._seen + 4)
+
+
+class ExperimentForm(QWidget):
+    """``changed`` for every change; :meth:`spec` says whether it can be measured."""
+
+    changed = Signal()
+
+    NUMBERS: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "repeats",
+            10,
+            tr("Random splits, the same for every learner."),
+            label=tr("Repeats"),
+            minimum=1,
+            maximum=100,
+        ),
+        Parameter(
+            "seed",
+            0,
+            tr("The same seed gives the same splits."),
+            label=tr("Seed"),
+            minimum=0,
+            maximum=999_999,
+        ),
+        Parameter(
+            "max_cases",
+            0,
+            tr("A random part of the cases, findings in proportion; 0 takes all."),
+            label=tr("Most cases"),
+            minimum=0,
+            maximum=10_000_000,
+        ),
+        Parameter(
+            "workers",
+            default_workers(),
+            tr("Processes of this machine that measure at once."),
+            label=tr("Workers"),
+            minimum=1,
+            maximum=MAX_WORKERS,
+        ),
+    )
+
+    def __init__(self, library: LibrarySnapshot | None, features: str, scheduler: str = "") -> None:
+        super().__init__()
+        self._folder = str(Path.home())
+        self.cases = Ticks(tr("Cases to measure on"), _SEEN["cases"])
+        self.learners = Ticks(tr("Learners to measure"), _SEEN["learners"])
+        self.protocols = Ticks(tr("Protocols to measure by"), _SEEN["protocols"])
+        self._fill(library, features)
+        self.add_table = QPushButton(tr("Add table…"))
+        self.add_library = QPushButton(tr("Add library…"))
+        self.transfer = QCheckBox(tr("Train on the first, test on the others"))
+        self.transfer.setToolTip(tr("All of the first ticked line is trained on, all of each other tested"))
+        self.unrelated = QCheckBox(tr("Patients called alike are others"))
+        self.unrelated.setToolTip(tr("Else a patient named on both sides is refused"))
+        self.grid = QPlainTextEdit()
+        self.grid.setAccessibleName(tr("Parameters, a line each"))
+        self.grid.setPlaceholderText("bdm_v.rounds=50|100")
+        self.grid.setTabChangesFocus(True)
+        self.select = Segmented(((NESTED, tr("chosen in training")), (EACH, tr("each measured"))))
+        self.select.setAccessibleName(tr("Several values of a parameter are"))
+        self.steps = Choice()
+        self.steps.setEditable(True)
+        self.steps.addItems(["", "standardise", "standardise,pca:20", "standardise,pca:200", "none"])
+        self.steps.setAccessibleName(tr("Steps fitted on training parts"))
+        line = self.steps.lineEdit()
+        assert line is not None
+        line.setPlaceholderText(tr("those that suit the cases"))
+        self.numbers = ParameterForm(self.NUMBERS)
+        self.scheduler = QLineEdit(scheduler)
+        self.scheduler.setPlaceholderText(tr("none: on this machine"))
+        self.scheduler.setAccessibleName(tr("Address of a Dask scheduler"))
+        self.scheduler.setToolTip(
+            tr("Such as tcp://host:8786: its workers measure instead, and the cases are sent there")
+        )
+        self._lay_out()
+        self._connect()
+        self._fit()
+        self._tell_transfer()
+
+    def offer(self, library: LibrarySnapshot | None, features: str) -> None:
+        """Also the feature sets of a library, ``features`` ticked."""
+        there = set(self.cases.keys())
+        for found in library.feature_sets if library is not None else ():
+            assert library is not None
+            key = f"{_LIBRARY}:{library.path}:{found.name}"
+            if key not in there:
+                self.cases.add(key, f"{library.name}: {found.name}", ticked=found.name == features)
+
+    def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
+        self.offer(library, features)
+        for name in NAMES:
+            text = tr("built-in table {name}", name=name.replace("_", " "))
+            self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")
+        for group in grouped_learners():
+            for learner in group:
+                self.learners.add(
+                    learner.name,
+                    tr_name(learner.title),
+                    f"{tr_name(learner.summary)}\n{learner.paper}".strip(),
+                )
+        self.learners.tick(LEARNERS)
+        for protocol in sorted(protocols(), key=lambda one: one.name != PROTOCOL):
+            self.protocols.add(protocol.name, tr_name(protocol.title), tr_name(protocol.summary))
+        self.protocols.tick([PROTOCOL])
+
+    def _lay_out(self) -> None:
+        column = vbox(self, spacing=8, margins=(12, 8, 12, 8))
+        column.addWidget(SectionHeader(tr("Cases")))
+        column.addWidget(self.cases)
+        adding = hbox(spacing=8)
+        adding.addWidget(self.add_table)
+        adding.addWidget(self.add_library)
+        adding.addStretch(1)
+        column.addLayout(adding)
+        column.addWidget(self.transfer)
+        column.addWidget(self.unrelated)
+        column.addWidget(SectionHeader(tr("Learners")))
+        column.addWidget(self.learners)
+        column.addWidget(SectionHeader(tr("Parameters")))
+        column.addWidget(self.grid)
+        told = QLabel(tr("Several values (50|100) are"))
+        set_look(told, role="second")
+        column.addWidget(told)
+        column.addWidget(self.select)
+        column.addWidget(SectionHeader(tr("Protocols")))
+        column.addWidget(self.protocols)
+        form = QFormLayout()
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setHorizontalSpacing(12)
+        form.addRow(tr("Steps"), self.steps)
+        form.addRow("Dask", self.scheduler)
+        column.addWidget(self.numbers)
+        column.addLayout(form)
+        column.addStretch(1)
+
+    def _connect(self) -> None:
+        for ticks in (self.cases, self.learners, self.protocols):
+            ticks.ticked_changed.connect(self.changed)
+        self.cases.ticked_changed.connect(self._tell_transfer)
+        self.transfer.toggled.connect(lambda _on: self._tell_transfer())
+        for box in (self.transfer, self.unrelated):
+            box.toggled.connect(lambda _on: self.changed.emit())
+        self.grid.textChanged.connect(self.changed)
+        self.select.changed.connect(lambda _key: self.changed.emit())
+        self.steps.currentTextChanged.connect(lambda _text: self.changed.emit())
+        self.numbers.valuesChanged.connect(self.changed)
+        self.scheduler.textChanged.connect(lambda _text: self.changed.emit())
+        self.add_table.clicked.connect(self._choose_table)
+        self.add_library.clicked.connect(self._choose_library)
+        news.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        self.grid.setFixedHeight(theme().px(52))
+
+    def _tell_transfer(self) -> None:
+        self.transfer.setEnabled(len(self.cases.ticked()) > 1)
+        self.unrelated.setVisible(self.transfer.isChecked() and self.transfer.isEnabled())
+
+    def _choose_table(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileNames(
+            self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv)"
+        )
+        for path in chosen:
+            self.add_case(path)
+
+    def _choose_library(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(
+            self, tr("A library to measure on (a folder ending in .semblance)"), self._folder
+        )
+        if chosen:
+            self.add_case(chosen)
+
+    def add_case(self, path: str) -> None:
+        """A table, or a library with one feature set, ticked."""
+        folder = Path(path).is_dir()
+        key = f"{_LIBRARY}:{path}" if folder else f"{_TABLE}:{path}"
+        self._folder = str(Path(path).parent)
+        if key not in self.cases.keys():  # noqa: SIM118 - no mapping
+            self.cases.add(key, Path(path).name, path, ticked=True)
+            self.cases.scrollToBottom()
+            self.changed.emit()
+
+    @property
+    def workers(self) -> int:
+        value = self.numbers.values().get("workers")
+        return value if isinstance(value, int) else default_workers()
+
+    def spec(self, name: str) -> ExperimentSpec:
+        """The experiment.
+
+        Raises:
+            BadArguments: what cannot be measured so, in words.
+        """
+        if not self.numbers.is_valid():
+            raise BadArguments(tr("A number is not allowed."), tr("Mend the field with the red border."))
+        numbers = self.numbers.values()
+        ticked = [key.partition(":")[::2] for key in self.cases.ticked()]
+        tables = tuple(path for kind, path in ticked if kind == _TABLE)
+        libraries = tuple(path for kind, path in ticked if kind == _LIBRARY)
+        first: str | None = None
+        others: tuple[str, ...] = ()
+        if self.transfer.isEnabled() and self.transfer.isChecked():
+            first, *rest = (path for _, path in ticked)
+            tables, libraries, others = (), (), tuple(rest)
+        repeats, seed, most = (numbers[key] for key in ("repeats", "seed", "max_cases"))
+        assert isinstance(repeats, int) and isinstance(seed, int) and isinstance(most, int)
+        return experiment_spec(
+            ExperimentOptions(
+                tables=tables,
+                libraries=libraries,
+                train_on=first,
+                test_on=others,
+                unrelated=self.unrelated.isChecked(),
+                learners=self.learners.ticked(),
+                settings=tuple(line.strip() for line in self.grid.toPlainText().splitlines() if line.strip()),
+                select=self.select.value(),
+                protocols=self.protocols.ticked(),
+                steps=(self.steps.currentText().strip(),),
+                max_cases=most or None,
+                repeats=repeats,
+                seed=seed,
+                name=name,
+            )
+        )

@@ -1,0 +1,1 @@
+"""One query ranked by two metrics, side by side."""

@@ -1,0 +1,48 @@
+"""Two metrics beside each other: one query under both, or every query."""
+
+from __future__ import annotations
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation import compare_metrics
+
+
+def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:
+    """The present query under both metrics, or as a search refines one; ``None`` where nothing is asked."""
+    state = context.state
+    if state.path is None or state.query is None:
+        return None
+    return context.jobs.run(
+        tr("Comparing two metrics"),
+        compare_metrics.compare_metrics,
+        state.path,
+        left,
+        right,
+        state.query,
+        hide_same_patient=state.hide_same_patient,
+        fold_duplicates=state.fold_alike,
+        lane=Lane.ASK,
+        channel="two metrics",
+        quiet=True,
+    )
+
+
+def find_disagreements(
+    context: Context, left: str | Search, right: str | Search, names: tuple[str, str]
+) -> Job | None:
+    """Every case asked under both metrics, called ``names``, in the background; ``None``: no library."""
+    state = context.state
+    if state.path is None:
+        return None
+    return context.jobs.run(
+        tr("Asking every case under {left} and {right}", left=names[0], right=names[1]),
+        compare_metrics.disagreements,
+        state.path,
+        left,
+        right,
+        hide_same_patient=state.hide_same_patient,
+        fold_duplicates=state.fold_alike,
+        channel="disagreements",
+    )

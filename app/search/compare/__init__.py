@@ -1,0 +1,1 @@
+"""The query and one case side by side."""

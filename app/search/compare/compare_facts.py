@@ -1,0 +1,132 @@
+"""What is known of the query and of the case beside it, line by line."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from semblance.app.shell.theme import news, theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.panel import Panel
+from semblance.core.language import tr
+from semblance.core.library.case_columns import CaseColumns
+from semblance.core.workflows.imaging.view_images import ViewedImage
+
+ROW, NAMES, WIDTH = 24, 84, 320
+#: Attributes beyond these lines are in the case's own details.
+_MOST = 14
+#: Numbers of the archive; nobody compares images by them.
+_IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
+
+
+class CompareFacts(Panel):
+    """A table of two columns; what neither has is no line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(12, 8, 12, 8)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(0)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.setColumnStretch(2, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self._grid)
+        column.addStretch(1)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self._grid.setColumnMinimumWidth(0, theme().px(NAMES))
+
+    def show_facts(
+        self,
+        columns: CaseColumns,
+        heads: tuple[str, str],
+        cases: tuple[str | None, str | None],
+        viewed: tuple[ViewedImage | None, ViewedImage | None],
+    ) -> None:
+        """``heads`` of the two columns, the ids of their cases in ``columns``, and their images."""
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for column, head in enumerate(heads):
+            self._put(0, column + 1, _label(head, "third"))
+        lines = self._lines(columns, cases, viewed)
+        for row, (name, values) in enumerate(lines, 1):
+            self._put(row, 0, _label(name, "second"))
+            for column, value in enumerate(values):
+                self._put(row, column + 1, value if isinstance(value, QWidget) else _label(value))
+
+    def texts(self) -> list[list[str]]:
+        """Line by line what stands there, heads first."""
+        found: dict[int, list[str]] = {}
+        for place in range(self._grid.count()):
+            row = self._grid.getItemPosition(place)[0]  # type: ignore[index]
+            item = self._grid.itemAt(place)
+            widget = item.widget() if item is not None else None
+            if isinstance(widget, QLabel | ElidedLabel):
+                found.setdefault(row, []).append(widget.text())
+            elif widget is not None:
+                found.setdefault(row, []).append(widget.accessibleName())
+        return [found[row] for row in sorted(found)]
+
+    def _put(self, row: int, column: int, widget: QWidget) -> None:
+        self._grid.setRowMinimumHeight(row, theme().px(ROW))
+        self._grid.addWidget(widget, row, column)
+
+    def _lines(
+        self,
+        columns: CaseColumns,
+        cases: tuple[str | None, str | None],
+        viewed: tuple[ViewedImage | None, ViewedImage | None],
+    ) -> list[tuple[str, list[str | QWidget]]]:
+        facts = [_facts(columns, case, one) for case, one in zip(cases, viewed, strict=True)]
+        names = list(dict.fromkeys(name for found in facts for name in found))[:_MOST]
+        lines: list[tuple[str, list[str | QWidget]]] = [
+            (tr("Finding"), [_finding(columns, case) for case in cases])
+        ]
+        lines += [(name, [found.get(name, "–") for found in facts]) for name in names]
+        return lines
+
+
+def _finding(columns: CaseColumns, case: str | None) -> str | QWidget:
+    index = columns.index_of_id(case) if case is not None else -1
+    finding = columns.finding_name(index) if index >= 0 else None
+    if finding is None:
+        return tr("not given")
+    return FindingChip(int(columns.finding[index]), columns.letters[finding], finding)
+
+
+def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -> dict[str, str]:
+    index = columns.index_of_id(case) if case is not None else -1
+    out: dict[str, str] = {}
+    if index >= 0:
+        out[tr("Patient")] = columns.patient_name(index) or tr("not known")
+    if viewed is None:
+        return out
+    image, region = viewed.image, viewed.region
+    wide, high = (image.width, image.height) if region is None else (region.width, region.height)
+    if image.spacing_mm is not None:
+        down, across = image.spacing_mm
+        out[tr("Size, mm")] = f"{wide * across:.1f} × {high * down:.1f}"
+        out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+    else:
+        out[tr("Size, px")] = f"{wide} × {high}"
+    if viewed.stack is not None:
+        out[tr("Slices")] = str(viewed.stack.slices)
+    if viewed.case is not None:
+        for name, value in viewed.case.attributes.items():
+            if name in _IDENTIFIERS:
+                continue
+            out[name.replace("_", " ").capitalize()] = value
+    return out
+
+
+def _label(text: str, role: str = "") -> QWidget:
+    label = ElidedLabel(text, role=role) if role else ElidedLabel(text)
+    label.set_tip(text)
+    return label

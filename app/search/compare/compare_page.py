@@ -1,0 +1,357 @@
+"""The Compare page: the query beside a ranked case, seen alike, with the facts of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
+
+from semblance.app.search.compare.compare_facts import WIDTH as FACTS
+from semblance.app.search.compare.compare_facts import CompareFacts
+from semblance.app.search.compare.compare_header import CompareHead
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.theme import news, theme
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.query_source import inside
+from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
+from semblance.app.viewer.window_presets import own_presets
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.image_header import side_by_side
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
+from semblance.core.workflows.searches.search_result import RankedCase
+
+LINKED = tr("Zoom, pan, window linked")
+#: Below this width buttons have no words.
+ROOMY = 900
+
+
+class ComparePanel(FullPage):
+    """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
+
+    menu_wanted = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__(tr("Compare"))
+        self._context, self._state = context, context.state
+        self._shown: list[RankedCase] = []
+        self._place = 0
+        self._viewed: list[ViewedImage | None] = [None, None]
+        self._jobs: list[Job | None] = [None, None]
+        self._following = False
+        self.previous = header_button("chevron-left", tr("The case before (,)"))
+        self.following = header_button("chevron-right", tr("The next case (.)"))
+        self.linked = QPushButton(LINKED)
+        self.linked.setAccessibleName(LINKED)
+        self.linked.setIcon(icon("compare"))
+        self.linked.setCheckable(True)
+        self.linked.setChecked(True)
+        self.linked.setToolTip(tr("What is done to one image is done to the other (K)"))
+        self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
+        self.measure.setCheckable(True)
+        self.draw = header_button("rectangle", tr("Draw a region of the ranked case to ask with (R)"))
+        self.draw.setCheckable(True)
+        self.ask = QPushButton(tr("Ask with this region"))
+        self.ask.setIcon(icon("search"))
+        self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
+        self.ask.hide()
+        for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
+            self.header.add_action(widget)
+
+        self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
+        self.heads = (CompareHead(tr("Query")), CompareHead(tr("Rank")))
+        self.facts = CompareFacts()
+        self.strip = CaseGrid()
+        self.strip.set_source(thumbnails)
+        self.strip.setAccessibleName(tr("Ranked cases, nearest first"))
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        for pane in self.panes:
+            pane.view.editable = False
+        sides = side_by_side(self.heads, self.panes)
+        self._facts = QScrollArea()
+        self._facts.setWidgetResizable(True)
+        self._facts.setFrameShape(QFrame.Shape.NoFrame)
+        self._facts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._facts.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._facts.setWidget(self.facts)
+        sides.addWidget(self._facts)
+        page = vbox(self)
+        page.addWidget(self.header)
+        page.addLayout(sides, 1)
+        page.addWidget(self.strip)
+        self._fit()
+
+    def _connect(self) -> None:
+        self.previous.clicked.connect(lambda: self.step(-1))
+        self.following.clicked.connect(lambda: self.step(1))
+        self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
+        self.measure.toggled.connect(self._measure)
+        self.draw.toggled.connect(self._draw)
+        self.ask.clicked.connect(self.ask_region)
+        self.panes[1].view.region.changed.connect(lambda _region: self._tell_region())
+        self.strip.current_changed.connect(self._show_row)
+        self.strip.menu_wanted.connect(self.menu_wanted)
+        for side, pane in enumerate(self.panes):
+            pane.view.own_presets = own_presets(self._context.settings)
+            pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            pane.view.customContextMenuRequested.connect(
+                lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
+            )
+            pane.view.view_changed.connect(lambda side=side: self._follow(side))
+            pane.view.window_changed.connect(lambda _, side=side: self._follow(side))
+            pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
+        self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
+        for side, pane in enumerate(self.panes):
+            pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
+        self._state.ranking_changed.connect(self._renew)
+        self._state.library_changed.connect(self.closed)
+        news.changed.connect(self._fit)
+        # Its cards have their size once it has its width.
+        self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
+
+    def _fit(self) -> None:
+        """One line of cards, whatever their size; facts and words where the images leave room."""
+        self.strip.setFixedHeight(self.strip.line_height)
+        self.linked.setText(LINKED if self.width() >= theme().px(ROOMY) else "")
+        self._facts.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    # What is compared
+
+    def compare(self, case_row: int) -> None:
+        """Show the query beside the ranked case ``case_row``."""
+        self._renew()
+        self.strip.set_current(case_row)
+        self._open_query()
+        self._show_row(case_row)
+        self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def step(self, steps: int) -> None:
+        """To the case so many ranks on."""
+        if self._shown:
+            place = min(max(self._place + steps, 0), len(self._shown) - 1)
+            self.strip.set_current(self._shown[place].row)
+
+    def current_case(self) -> str | None:
+        """The id of the case on the right."""
+        return self._shown[self._place].case_id if self._shown else None
+
+    def _renew(self) -> None:
+        ranking, columns = self._state.ranking, self._state.columns
+        found = [] if ranking is None else ranking.ranked
+        self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
+        order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
+        distances = np.array([case.distance for case in self._shown], dtype=np.float64)
+        self.strip.set_deck(Deck(columns, order, distances))
+        if not self._shown and self.isVisible():
+            self.closed.emit()
+
+    def _show_row(self, case_row: int) -> None:
+        place = next((p for p, case in enumerate(self._shown) if case.row == case_row), None)
+        if place is None or self._state.path is None:
+            return
+        self._place = place
+        case, columns = self._shown[place], self._state.columns
+        self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
+        self.previous.setEnabled(place > 0)
+        self.following.setEnabled(place + 1 < len(self._shown))
+        index = columns.index_of_row(case_row)
+        self.heads[1].tell(
+            tr("Rank {rank}", rank=case.rank),
+            columns.labels[index],
+            columns.finding_name(index),
+            int(columns.finding[index]),
+            columns.letters.get(columns.finding_name(index) or "", "?"),
+            tr("distance {distance}", distance=self.strip.deck().distance_text(place)),
+        )
+        self._open(1, view_images.view_case, self._state.path, case_row)
+
+    def _open_query(self) -> None:
+        query, columns = self._state.query, self._state.columns
+        if query is None or self._state.path is None:
+            return
+        index = columns.index_of_id(query.case) if query.case else -1
+        finding = columns.finding_name(index) if index >= 0 else None
+        name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
+        code = int(columns.finding[index]) if index >= 0 else -1
+        self.heads[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
+        if query.image is not None:
+            self._open(0, view_images.view_file, query.image)
+        elif index >= 0:
+            self._open(0, view_images.view_case, self._state.path, int(columns.case_row[index]))
+
+    def _open(self, side: int, function: Callable[..., ViewedImage], *args: object) -> None:
+        before = self._jobs[side]
+        if before is not None:
+            before.cancel()
+        self.heads[side].tell_problem("")
+        try:
+            job = self._context.jobs.run(
+                tr("Opening the image"),
+                function,
+                *args,
+                lane=Lane.LOOK,
+                channel=f"compare{side}",
+                quiet=True,
+            )
+        except SemblanceError as error:
+            self._fail(side, error)
+            return
+        self._jobs[side] = job
+        job.done.connect(lambda viewed: self._show(side, viewed))
+        job.failed.connect(lambda error: self._fail(side, error))
+        job.ended.connect(lambda: self._ended(side, job))
+
+    def _ended(self, side: int, job: Job) -> None:
+        if self._jobs[side] is job:
+            self._jobs[side] = None
+
+    def _show(self, side: int, viewed: ViewedImage) -> None:
+        pane = self.panes[side]
+        self._viewed[side] = viewed
+        image = viewed.image
+        pane.view.setAccessibleName(
+            tr(
+                "Image of {name}, {width} by {height} pixels",
+                name=self.heads[side].title,
+                width=image.width,
+                height=image.height,
+            )
+        )
+        pane.view.editable = False
+        if side == 1:
+            self.draw.setChecked(False)
+        query = self._state.query
+        region = query.region if query is not None and side == 0 else None
+        path = query.image if query is not None and query.image is not None else Path()
+        what = viewed.case.row if viewed.case is not None else ImageAddress(path)
+        self._following = True
+        pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
+        pane.go_to(region or viewed.region)
+        pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
+        self._following = False
+        if side == 1:
+            self._follow(0)
+        self._tell_facts()
+
+    def _fail(self, side: int, error: SemblanceError) -> None:
+        self._viewed[side] = None
+        self.panes[side].show_nothing()
+        self.heads[side].tell_problem(str(error))
+        self._tell_facts()
+
+    def _tell_facts(self) -> None:
+        query = self._state.query
+        if query is None or not self._shown:
+            return
+        case = self._shown[self._place]
+        self.facts.show_facts(
+            self._state.columns,
+            (tr("Query"), tr("Rank {rank}", rank=case.rank)),
+            (query.case, case.case_id),
+            (self._viewed[0], self._viewed[1]),
+        )
+
+    # Linked
+
+    def _follow(self, side: int) -> None:
+        """Do to the other image what was done to this one."""
+        one, other = self.panes[side].view, self.panes[1 - side].view
+        if self._following or not self.linked.isChecked() or one.image is None or other.image is None:
+            return
+        self._following = True
+        other.look(linked_view(one.viewport, other.viewport))
+        if one.window_level is not None and other.window_level is not None:
+            other.set_window(linked_window(one.window_level, one.image, other.image))
+        self._following = False
+
+    def _follow_slice(self, side: int) -> None:
+        one, other = self.panes[side], self.panes[1 - side]
+        if self._following or not self.linked.isChecked() or one.place is None or other.place is None:
+            return
+        self._following = True
+        other.slices.go(linked_slice(one.place, len(one.slices), len(other.slices)))
+        self._following = False
+
+    def _measure(self, on: bool) -> None:
+        for pane in self.panes:
+            if on or pane.view.tool == RULER:
+                pane.view.set_tool(RULER if on else SELECT)
+
+    # A region of the ranked case
+
+    @property
+    def drawn(self) -> Region | None:
+        """What was drawn on the ranked case, on the slice it was drawn on."""
+        pane = self.panes[1]
+        return pane.placed(pane.view.region.region) if pane.view.editable else None
+
+    def ask_region(self) -> None:
+        """The region drawn on the ranked case becomes the query."""
+        case, region = self.current_case(), self.drawn
+        if case is not None and region is not None:
+            self.closed.emit()
+            search_operations.ask(self._context, Query(case=case, region=region))
+
+    def make_menu(self, side: int) -> QMenu:
+        """What can be done with one of the images; deletes itself when it closes."""
+        menu = image_menu(self.panes[side].view, self._context, self)
+        if side == 1:
+            menu.addAction(tr("Draw a region of it\tR"), self.draw.click).setEnabled(
+                self._viewed[1] is not None
+            )
+            menu.addAction(tr("Ask with this region\tCtrl+Return"), self.ask_region).setEnabled(
+                self.drawn is not None
+            )
+        return menu
+
+    def _draw(self, on: bool) -> None:
+        view = self.panes[1].view
+        if on:
+            view.editable = True
+            view.set_tool(RECTANGLE)
+            view.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif view.tool == RECTANGLE:
+            view.set_tool(SELECT)
+        self._tell_region()
+
+    def _tell_region(self) -> None:
+        self.ask.setVisible(self.drawn is not None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        acts: dict[int, Callable[[], object]] = {
+            Qt.Key.Key_K: self.linked.toggle,
+            Qt.Key.Key_R: self.draw.click,
+            Qt.Key.Key_Comma: lambda: self.step(-1),
+            Qt.Key.Key_Period: lambda: self.step(1),
+        }
+        act = acts.get(event.key())
+        if act is None:
+            super().keyPressEvent(event)
+        else:
+            act()

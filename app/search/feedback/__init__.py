@@ -1,0 +1,1 @@
+"""Feedback on similar cases: judgements, examples, concepts, questions, and the metric refined by them."""

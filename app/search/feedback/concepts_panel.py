@@ -1,0 +1,321 @@
+"""The concepts of the library: a slider each, how well it can be told, and marking."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QInputDialog,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
+
+from semblance.app.search.feedback.concepts import Concepts
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.no_wheel import Slide
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import show_in_scroll_areas
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import format_number, tr, translate
+from semblance.core.searches.concepts import MINIMUM, Strength
+from semblance.core.workflows.searches.concepts import ConceptFacts
+
+#: Steps of a slider to either side.
+STEPS = 20
+#: Concepts seen before the list begins to scroll.
+SEEN = 2
+#: Width of a handle, as the style sheet has it.
+_HANDLE = 12
+_EMPTY = tr(
+    "Name something cases have or have not. Mark a few of each; then a slider moves the ranking along it."
+)
+
+
+class ConceptsSection(Panel):
+    """Follows the concepts of the library and the search; ``help_wanted``: show the help page."""
+
+    help_wanted = Signal()
+
+    def __init__(self, context: Context, concepts: Concepts) -> None:
+        super().__init__(tr("Concepts"))
+        self._context, self._state, self._concepts = context, context.state, concepts
+        self._rows: dict[int, ConceptRow] = {}
+        self._made = False
+        # After it was laid out: before, it has no place to scroll to.
+        self._to_newest = one_shot(self, self._show_newest)
+        self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
+        self.header.action_wanted.connect(self.ask_name)
+        self.undo = QPushButton(tr("Undo"))
+        set_look(self.undo, link=True)
+        self.undo.clicked.connect(concepts.undo)
+        help_button = header_button("help", tr("Help for concepts"))
+        help_button.clicked.connect(self.help_wanted)
+        self._told = Words(_EMPTY, "small")
+        inner = QWidget()
+        self._list = vbox(inner, spacing=8)
+        self._list.addStretch(1)
+        self._scroll = Scrolled(inner)
+        top = hbox(spacing=8)
+        top.addWidget(self.header, 1)
+        top.addWidget(self.undo)
+        top.addWidget(help_button)
+        column = vbox(self, spacing=6, margins=(12, 8, 8, 8))
+        column.addLayout(top)
+        column.addWidget(self._told)
+        column.addWidget(self._scroll)
+        concepts.changed.connect(self._renew)
+        self._state.search_changed.connect(self._follow)
+        self._state.query_changed.connect(self._follow)
+        self._state.library_changed.connect(self._renew)
+        news.changed.connect(self._fit)
+        self._renew()
+
+    @property
+    def rows(self) -> list[ConceptRow]:
+        """One for each concept, in the order of their making."""
+        return [self._rows[one.id] for one in self._concepts.facts]
+
+    def ask_name(self) -> None:
+        """Make a new concept once it has a name."""
+        name, given = QInputDialog.getText(
+            self, tr("New concept"), tr("What some cases have and others have not:")
+        )
+        if given:
+            self._made = True
+            self._concepts.add(name)
+
+    def _renew(self) -> None:
+        facts = self._concepts.facts
+        seen = set(self._rows)
+        for key in set(self._rows) - {one.id for one in facts}:
+            row = self._rows.pop(key)
+            self._list.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        for place, one in enumerate(facts):
+            if one.id not in self._rows:
+                self._rows[one.id] = ConceptRow(one.id, self._concepts)
+                self._list.insertWidget(place, self._rows[one.id])
+            self._rows[one.id].show_facts(one)
+        self._told.setVisible(not facts)
+        self._scroll.setVisible(bool(facts))
+        writable = self._state.library is not None and self._state.library.writable
+        self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
+        what = self._concepts.undoable
+        self.undo.setVisible(bool(what))
+        self.undo.setToolTip(tr("Take back: {what}", what=what) if what else "")
+        self.undo.setAccessibleName(tr("Undo {what}", what=what))
+        self._follow()
+        self._fit()
+        if self._made and set(self._rows) - seen:
+            self._made = False
+            self._to_newest.start()
+
+    def _show_newest(self) -> None:
+        """Scroll to what was just made: Y and N mark it from now on."""
+        if self.rows:
+            show_in_scroll_areas(self.rows[-1])
+
+    def _follow(self) -> None:
+        for row in self._rows.values():
+            row.follow(asked=self._state.search is not None)
+
+    def _fit(self) -> None:
+        heights = [row.sizeHint().height() for row in self.rows[:SEEN]]
+        self._scroll.setFixedHeight(sum(heights) + 8 * max(0, len(heights) - 1) + 2 if heights else 0)
+
+
+class ConceptRow(QWidget):
+    """One concept: name, strength, slider and marks. The one chosen is marked by the keys Y and N."""
+
+    def __init__(self, key: int, concepts: Concepts) -> None:
+        super().__init__()
+        self._key, self._concepts = key, concepts
+        self._facts: ConceptFacts | None = None
+        self.name = ElidedLabel(role="title")
+        self.value = QLabel()
+        set_look(self.value, role="second")
+        self.more = header_button("more", tr("More for this concept"))
+        self.more.clicked.connect(lambda: open_below(self.more, self.make_menu()))
+        self.bar = _Amount()
+        self.bar.moved.connect(self._moved)
+        self.bar.entered.connect(lambda: concepts.choose(key))
+        self.marks = ElidedLabel(role="small")
+        self.strength = ElidedLabel(role="small")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        head = hbox(spacing=6)
+        for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
+            head.addWidget(widget, stretch)
+        column = vbox(self, spacing=2, margins=(0, 0, 4, 0))
+        column.addLayout(head)
+        column.addWidget(self.bar)
+        column.addWidget(self.marks)
+        column.addWidget(self.strength)
+        # One value a turn of the event loop: a fast drag asks with where it is, not with where it was.
+        self._soon = one_shot(self, self._ask)
+
+    def show_facts(self, facts: ConceptFacts) -> None:
+        self._facts = facts
+        chosen = self._concepts.current is not None and self._concepts.current.id == self._key
+        self.name.setText(facts.name)
+        set_look(self, chosen=chosen)
+        marks = [tr("{n} with", n=len(facts.with_)), tr("{n} without", n=len(facts.without))]
+        marks += [tr("{n} gone", n=facts.gone)] if facts.gone else []
+        marks += [tr("Y and N mark")] if chosen else []
+        self.marks.setText(" · ".join(marks))
+        self.strength.set_short(_short(facts))
+        self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
+        self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
+        self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))
+        how = measured(facts.strength) if facts.strength is not None else ""
+        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}. {how}".strip())
+        self.more.setAccessibleName(tr("More for {concept}", concept=facts.name))
+
+    def follow(self, *, asked: bool) -> None:
+        """Show how far the search goes along it."""
+        if self._facts is None:
+            return
+        amount = self._concepts.amount(self._facts.name)
+        self.bar.setEnabled(asked and self._facts.moves)
+        self.bar.setToolTip("" if self._facts.moves else tr("Mark a case with it and one without it first."))
+        if not self._soon.isActive():
+            self.bar.show_amount(amount)
+        self._tell(amount)
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the concept; deletes itself when it closes."""
+        menu = Menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        facts = self._facts
+        if facts is None:
+            return menu
+        menu.addAction(tr("Mark cases of this one"), partial(self._concepts.choose, self._key))
+        menu.addAction(tr("Ask without it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
+            bool(self._concepts.amount(facts.name))
+        )
+        for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):
+            shown = menu.addMenu(f"{title} ({len(cases)})")
+            shown.setEnabled(bool(cases))
+            for case in cases:
+                shown.addAction(
+                    tr("Unmark {case}", case=case), partial(self._concepts.mark, self._key, [case], None)
+                )
+        menu.addSeparator()
+        menu.addAction(tr("Rename…"), self._rename)
+        menu.addAction(tr("Delete"), partial(self._concepts.delete, self._key))
+        return menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._concepts.choose(self._key)
+
+    def _rename(self) -> None:
+        if self._facts is not None:
+            name, given = QInputDialog.getText(
+                self, tr("Rename"), tr("Name of the concept:"), text=self._facts.name
+            )
+            if given:
+                self._concepts.rename(self._key, name)
+
+    def _moved(self, amount: float) -> None:
+        self._tell(amount)
+        self._soon.start()
+
+    def _ask(self) -> None:
+        if self._facts is not None:
+            self._concepts.set_amount(self._facts.name, self.bar.amount)
+
+    def _tell(self, amount: float) -> None:
+        self.value.setText(format_number(amount, "+.2f").replace("-", "−") if amount else "")
+
+
+def _short(facts: ConceptFacts) -> str:
+    """Why there is no strength, where the whole of it has no room; its tooltip has that."""
+    few = min(len(facts.with_), len(facts.without)) < MINIMUM
+    return tr("Not enough marks to measure") if facts.strength is None and few else ""
+
+
+def told(strength: Strength) -> str:
+    """How well a concept can be told, on one line; :func:`measured` says on what."""
+    numbers = {"auc": strength.auc, "low": strength.low, "high": strength.high}
+    if strength.tells:
+        return tr("Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
+    return tr("Maybe chance: {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
+
+
+def measured(strength: Strength) -> str:
+    """What the strength means and on what it was measured."""
+    n = strength.with_ + strength.without
+    if strength.patients is None:
+        marks = tr("{n} marks, patients unknown", n=n)
+    else:
+        marks = tr("{n} marks of {patients} patients", n=n, patients=strength.patients)
+    return tr(
+        "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
+        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, "
+        "with its patients.",
+        marks=marks,
+    )
+
+
+class _Amount(Slide):
+    """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
+
+    moved = Signal(float)
+    entered = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setRange(-STEPS, STEPS)
+        self.setPageStep(STEPS // 4)
+        self.setMinimumHeight(theme().px(18))
+        set_look(self, centred=True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.valueChanged.connect(lambda _value: self.moved.emit(self.amount))
+
+    @property
+    def amount(self) -> float:
+        return self.value() / STEPS
+
+    def show_amount(self, amount: float) -> None:
+        """Without telling that it moved."""
+        self.blockSignals(True)
+        self.setValue(round(amount * STEPS))
+        self.blockSignals(False)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.entered.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_0):
+            self.setValue(0)
+        else:
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.setValue(0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The line is filled from the middle, where nothing is asked of the concept."""
+        super().paintEvent(event)
+        tokens, painter = theme(), QPainter(self)
+        middle, y = self.width() / 2, self.height() / 2
+        painter.fillRect(QRectF(middle - 0.5, y - 4, 1, 8), colour(tokens.strong_line))
+        handle = _HANDLE / 2 + (self.width() - _HANDLE) * (self.value() + STEPS) / (2 * STEPS)
+        if self.value() and self.isEnabled():
+            edge = handle - _HANDLE / 2 if handle > middle else handle + _HANDLE / 2
+            painter.fillRect(QRectF(min(middle, edge), y - 1.5, abs(edge - middle), 3), colour(tokens.accent))
+        painter.end()

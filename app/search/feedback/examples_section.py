@@ -1,0 +1,316 @@
+"""The examples beside the query, as small images; cases and files can be dropped among them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QMenu, QWidget
+
+from semblance.app.search.feedback import examples
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.theme import BASE, colour, news, theme
+from semblance.app.widgets.cards.case_drag import dragged_case
+from semblance.app.widgets.drop_target import dropped_file
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.text_cache import CENTRE, lettering
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr, translate
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import card_images
+from semblance.core.workflows.imaging.card_images import CardImage
+
+TILE, GAP, ACROSS = 44, 8, 6
+_BADGE, _CROSS = 14, 16
+_HINT = tr("drop cases here, or press E")
+
+
+class ExamplesStrip(QWidget):
+    """Follows the search. A drop on its left half is a positive example, on the right half a negative one."""
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None) -> None:
+        super().__init__()
+        self._context, self._state, self._thumbnails = context, context.state, thumbnails
+        self._outside: dict[Query, QImage | None] = {}
+        self._asked_for: set[Query] = set()
+        self._tiles: list[_Tile] = []
+        self.setAccessibleName(tr("Examples"))
+        self.setAcceptDrops(True)
+        self.header = SectionHeader(tr("Examples"))
+        self.header.action_wanted.connect(lambda: examples.clear(context))
+        self.note = Words(role="small")
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(GAP)
+        self._grid.setColumnStretch(ACROSS, 1)
+        column = vbox(self, spacing=4, margins=(0, 4, 0, 0))
+        column.addWidget(self.header)
+        column.addLayout(self._grid)
+        column.addWidget(self.note)
+        self._sides = _Sides(self)
+        if thumbnails is not None:
+            thumbnails.ready.connect(lambda _rows: self._renew_images())
+        self._state.search_changed.connect(self._renew)
+        self._state.ranking_changed.connect(self._tell)
+        self._state.library_changed.connect(self._outside.clear)
+        news.changed.connect(self._renew)
+        self._renew()
+
+    @property
+    def tiles(self) -> list[QAbstractButton]:
+        """One for each example, positive ones first."""
+        return list(self._tiles)
+
+    def _renew(self) -> None:
+        wanted = examples.examples(self._state)
+        if [(tile.example, tile.like) for tile in self._tiles] != list(wanted):
+            had = next((place for place, tile in enumerate(self._tiles) if tile.hasFocus()), None)
+            for tile in self._tiles:
+                self._grid.removeWidget(tile)
+                tile.hide()
+                tile.deleteLater()
+            self._tiles = [self._tile(example, like) for example, like in wanted]
+            for place, tile in enumerate(self._tiles):
+                self._grid.addWidget(tile, place // ACROSS, place % ACROSS)
+            if had is not None and self._tiles:
+                self._tiles[min(had, len(self._tiles) - 1)].setFocus()
+        self._renew_images()
+        self._tell()
+
+    def _tile(self, example: Query, like: bool) -> _Tile:
+        tile = _Tile(example, self._name(example), like)
+        tile.removed.connect(lambda: examples.remove(self._context, example))
+        tile.turned.connect(lambda: examples.turn(self._context, example))
+        tile.menu_wanted.connect(lambda at: self._menu(tile).popup(at))
+        tile.clicked.connect(lambda: self._menu(tile).popup(tile.mapToGlobal(QPoint(0, tile.height()))))
+        return tile
+
+    def _menu(self, tile: _Tile) -> QMenu:
+        menu = Menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        example = tile.example
+        menu.addAction(
+            tr("Make it a negative example\t−") if tile.like else tr("Make it a positive example\t+"),
+            tile.turned.emit,
+        )
+        menu.addAction(tr("Remove\tDel"), tile.removed.emit)
+        menu.addSeparator()
+        menu.addAction(tr("Ask with it"), lambda: search_operations.ask(self._context, example))
+        return menu
+
+    def _name(self, example: Query) -> str:
+        if example.image is not None:
+            name = example.image.name
+        else:
+            index = self._state.columns.index_of_id(example.case or "")
+            there = index >= 0
+            name = self._state.columns.labels[index] if there else tr("{case}, gone", case=example.case)
+        return name if example.region is None else tr("{name} (a region of it)", name=name)
+
+    def _tell(self) -> None:
+        search, asked = self._state.search, self._state.asked
+        count = len(self._tiles)
+        self.setVisible(search is not None)
+        self.header.set_note("" if count else _HINT)
+        self.header.set_action(tr("Remove all") if count else "")
+        problems = []
+        if asked is not None and asked.search.moved and search is not None and search.moved:
+            if asked.refused is not None:
+                problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
+            problems += map(translate, asked.left_out)
+        self.note.setText(" ".join(problems))
+        self.note.setVisible(bool(problems))
+
+    # Images
+
+    def _renew_images(self) -> None:
+        for tile in self._tiles:
+            tile.show_image(*self._image(tile.example))
+
+    def _image(self, example: Query) -> tuple[QImage | None, bool]:
+        """The image, and whether there never will be one."""
+        if example.image is not None:
+            if example not in self._asked_for:
+                self._fetch(example)
+            return self._outside.get(example), example in self._outside and self._outside[example] is None
+        index = self._state.columns.index_of_id(example.case or "")
+        if index < 0:
+            return None, True
+        if self._thumbnails is None:
+            return None, False
+        row = int(self._state.columns.case_row[index])
+        return self._thumbnails.get(row), bool(self._thumbnails.problem(row))
+
+    def _fetch(self, example: Query) -> None:
+        self._asked_for.add(example)
+        job = self._context.jobs.run(
+            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+        )
+
+        def show(found: CardImage | None) -> None:
+            pixels = None if found is None else found.pixels
+            self._outside[example] = None if pixels is None else as_image(pixels)
+            self._renew_images()
+
+        job.done.connect(show)
+        job.failed.connect(lambda _error: show(None))
+
+    # Dropping
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._state.search is not None and _carried(event):
+            event.acceptProposedAction()
+            self._sides.over(event.position().x())
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.acceptProposedAction()
+        self._sides.over(event.position().x())
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._sides.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._sides.hide()
+        like = event.position().x() < self.width() / 2
+        row, path = dragged_case(event.mimeData()), dropped_file(event.mimeData())
+        event.acceptProposedAction()
+        if row is not None:
+            examples.add_cases(self._context, [row], like=like)
+        elif path is not None:
+            examples.add_file(self._context, path, like=like)
+
+
+def _carried(event: QDropEvent) -> bool:
+    return dragged_case(event.mimeData()) is not None or dropped_file(event.mimeData()) is not None
+
+
+class _Sides(QWidget):
+    """Shown while something hovers: which half makes what of it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._under, self._like = parent, True
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def over(self, x: float) -> None:
+        self._like = x < self._under.width() / 2
+        self.setGeometry(self._under.rect())
+        self.show()
+        self.raise_()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.fillRect(self.rect(), colour(tokens.panel))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        half = self.width() // 2
+        for like, left, text in ((True, 0, tr("+ like this")), (False, half, tr("− not like this"))):
+            box = QRect(left, 0, half, self.height()).adjusted(1, 1, -2, -2)
+            on = like == self._like
+            painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
+            painter.drawRoundedRect(QRectF(box), 4, 4)
+            lettering(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
+        painter.end()
+
+
+class _Tile(QAbstractButton):
+    """One example: its image, + or −, and a cross while the mouse or the keyboard is on it."""
+
+    removed = Signal()
+    turned = Signal()
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, example: Query, name: str, like: bool) -> None:
+        super().__init__()
+        self.example, self.like = example, like
+        self._image: QImage | None = None
+        self._gone = False
+        if like:
+            self.setAccessibleName(tr("Positive example {name}", name=name))
+            head = tr("Positive example: {name}", name=name)
+        else:
+            self.setAccessibleName(tr("Negative example {name}", name=name))
+            head = tr("Negative example: {name}", name=name)
+        self.setToolTip(f"{head}\n{tr('+ or − changes its side, Del removes it')}")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.mapToGlobal(at)))
+        self.setFixedSize(self.sizeHint())
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(TILE), theme().px(TILE))
+
+    def show_image(self, image: QImage | None, gone: bool) -> None:
+        self._image, self._gone = image, gone
+        self.update()
+
+    @property
+    def cross(self) -> QRect:
+        """Where a click removes it."""
+        side = theme().px(_CROSS)
+        return QRect(self.width() - side, 0, side, side)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.cross.contains(event.position().toPoint()):
+            self.removed.emit()
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit()
+        elif event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Minus):
+            if (event.key() == Qt.Key.Key_Plus) != self.like:
+                self.turned.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.fillRect(self.rect(), QColor(tokens.image_well))
+        ratio = self.devicePixelRatioF()
+        if self._image is not None:
+            size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            place = QRect(QPoint(0, 0), size)
+            place.moveCenter(self.rect().center())
+            painter.drawImage(place, self._image)
+        elif self._gone:
+            side = theme().px(16)
+            painter.drawPixmap(
+                (self.width() - side) // 2,
+                (self.height() - side) // 2,
+                icon_pixmap("warning", side, tokens.image_text, ratio),
+            )
+        self._mark(
+            painter, QRect(0, 0, theme().px(_BADGE), theme().px(_BADGE)), "plus" if self.like else "minus"
+        )
+        if self.underMouse() or self.hasFocus():
+            self._mark(painter, self.cross, "close")
+        painter.end()
+
+    def _mark(self, painter: QPainter, box: QRect, name: str) -> None:
+        painter.fillRect(box, QColor(0, 0, 0, 168))
+        side = box.width() - 2
+        painter.drawPixmap(
+            box.left() + 1, box.top() + 1, icon_pixmap(name, side, "#FFFFFF", self.devicePixelRatioF())
+        )

@@ -1,0 +1,118 @@
+"""The last judgements at the foot of the Query panel, and a way to take the newest back."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from semblance.app.search.feedback import refine_metric
+from semblance.app.search.feedback.ledger_model import LedgerRow, LedgerRows
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import SMALL, colour, theme
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.language import format_number, tr
+from semblance.core.searches.judgement import Kind
+
+IMAGE, STEP = 32, 68
+_ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down", Kind.CLOSER: "target"}
+
+
+class JudgementStrip(QWidget):
+    """Seen while judgements are in force; ``wanted`` when a person wants to see all of them."""
+
+    wanted = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._state = context.state
+        self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
+        self.head.action_wanted.connect(lambda: refine_metric.undo(context))
+        self.images = _Images(thumbnails)
+        self.images.clicked.connect(self.wanted)
+        column = vbox(self, spacing=4)
+        column.addWidget(self.head)
+        column.addWidget(self.images)
+        self._state.ranking_changed.connect(self._renew)
+        self._state.library_changed.connect(self._renew)
+        self._renew()
+
+    def _renew(self) -> None:
+        state, judged = self._state, self._state.judged
+        self.setVisible(judged > 0)
+        if state.asked is None or not judged:
+            return
+        rows = LedgerRows()
+        in_force = [entry for entry in state.asked.entries if entry.undone is None]
+        rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
+        ranks = {case.row: case.rank for case in state.asked.result.ranked}
+        self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
+        self.head.set_note(format_number(judged, ","))
+        self.head.set_action_enabled(state.library is not None and state.library.writable)
+
+
+class _Images(QWidget):
+    """The newest judgements, as many as there is room for."""
+
+    MOST = 12
+    clicked = Signal()
+
+    def __init__(self, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._thumbnails = thumbnails
+        self._rows: list[tuple[LedgerRow, int]] = []
+        thumbnails.ready.connect(lambda _rows: self.update())
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def show_rows(self, rows: list[tuple[LedgerRow, int]]) -> None:
+        """Judgements with the rank their case has now, 0 where it has none among those shown."""
+        self._rows = rows
+        words = ". ".join(row.words for row, _ in rows)
+        self.setAccessibleName(tr("The last judgements: {judgements}", judgements=words))
+        self.setToolTip("\n".join(row.words for row, _ in rows))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(STEP) * 3, theme().px(IMAGE))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.clicked.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens, side = QPainter(self), theme(), theme().px(IMAGE)
+        ratio = self.devicePixelRatioF()
+        for place, (row, rank) in enumerate(self._rows):
+            x = place * tokens.px(STEP)
+            if x + tokens.px(STEP) > self.width() + tokens.px(8):
+                break
+            square = QRect(x, 0, side, side)
+            painter.fillRect(square, colour(tokens.image_well))
+            image = self._thumbnails.get(row.case) if row.case >= 0 else None
+            if image is not None:
+                _draw(painter, image, square, ratio)
+            size = tokens.px(16)
+            fill = tokens.tool_on if row.judgement.kind != Kind.CLOSER else "none"
+            sign = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
+            painter.drawPixmap(x + side + 6, 1, sign)
+            where = QRect(x + side + 8, size, tokens.px(28), side - size)
+            lettering(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
+        painter.end()
+
+
+def _draw(painter: QPainter, image: QImage, square: QRect, ratio: float) -> None:
+    wanted = round(square.width() * ratio)
+    scaled = image.scaled(
+        wanted, wanted, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+    )
+    scaled.setDevicePixelRatio(ratio)
+    width, height = scaled.width() / ratio, scaled.height() / ratio
+    painter.drawImage(
+        square.x() + round((square.width() - width) / 2),
+        square.y() + round((square.height() - height) / 2),
+        scaled,
+    )

@@ -1,0 +1,139 @@
+"""The question above the judgements: which of two cases is like the query?"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from semblance.app.search.feedback.question_session import Questions
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.widgets.image_button import ImageButton
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.line import Rule
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr
+from semblance.core.searches.questions import Answer
+
+#: Keys of the answers, here and in full size.
+KEYS: dict[int, Answer | None] = {
+    Qt.Key.Key_Left: Answer.FIRST,
+    Qt.Key.Key_Right: Answer.SECOND,
+    Qt.Key.Key_B: Answer.BOTH,
+    Qt.Key.Key_N: Answer.NEITHER,
+    Qt.Key.Key_Space: None,
+}
+
+
+class AskSection(QWidget):
+    """Follows the search. ``large_wanted``: ask in full size, one question after another."""
+
+    large_wanted = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._state, self._thumbnails = context.state, thumbnails
+        self.questions = Questions(context, moves_on=False, parent=self)
+        self.setAccessibleName(tr("Which is like the query?"))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setProperty("ring", "inside")
+        self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
+        self.query = ImageButton(tr("Query"))
+        self.query.set_still()
+        self.first = ImageButton(tr("This"), "←")
+        self.second = ImageButton(tr("That"), "→")
+        self.both = QPushButton(tr("Both"))
+        self.neither = QPushButton(tr("Neither"))
+        self.pass_over = QPushButton(tr("Cannot say"))
+        self.told = Words(role="second")
+        self._lay_out()
+        # After the ranking was painted: it is what a click is waiting for.
+        self._soon = one_shot(self, self._follow)
+        self._connect()
+        self._show()
+
+    def _lay_out(self) -> None:
+        tips = (
+            (self.first, tr("Only this one is like the query (Left)"), tr("This is like the query")),
+            (self.second, tr("Only that one is like the query (Right)"), tr("That is like the query")),
+            (self.both, tr("Both are like the query (B)"), tr("Both are like the query")),
+            (self.neither, tr("Neither is like the query (N)"), tr("Neither is like the query")),
+            (self.pass_over, tr("Ask about others (Space)"), tr("Cannot say")),
+        )
+        for button, tip, name in tips:
+            button.setToolTip(tip)
+            button.setAccessibleName(name)
+        self._images = QWidget()
+        images = hbox(self._images, spacing=8)
+        for one in (self.query, self.first, self.second):
+            images.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
+        self._answers = QWidget()
+        answers = hbox(self._answers, spacing=6)
+        for button in (self.both, self.neither, self.pass_over):
+            answers.addWidget(button, 1)
+        inside = vbox(spacing=8, margins=(12, 8, 12, 10))
+        for widget in (self.head, self._images, self._answers, self.told):
+            inside.addWidget(widget)
+        column = vbox(self)
+        column.addLayout(inside)
+        column.addWidget(Rule())
+
+    def _connect(self) -> None:
+        answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
+        for button, given in (*answers, (self.neither, Answer.NEITHER), (self.pass_over, None)):
+            button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
+        self.head.action_wanted.connect(self.large_wanted)
+        self.questions.changed.connect(self._show)
+        self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
+        state = self._state
+        for signal in (state.ranking_changed, state.refusal_changed, state.search_changed):
+            signal.connect(self._later)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._later()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._soon.stop()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in KEYS and self.questions.question is not None:
+            self.questions.answer(KEYS[event.key()])
+        else:
+            super().keyPressEvent(event)
+
+    def _later(self) -> None:
+        if self.isVisible():
+            self._soon.start()
+
+    def _follow(self) -> None:
+        if self._state.ranking is not None:
+            self.questions.begin()
+        self._show()
+
+    def _show(self) -> None:
+        asked, problem = self.questions.question, self.questions.problem
+        self._images.setVisible(asked is not None or self.questions.waiting)
+        self._answers.setVisible(asked is not None)
+        words = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
+        self.told.setText(words)
+        self.told.setVisible(bool(words))
+        self._draw()
+
+    def _draw(self) -> None:
+        asked = self.questions.question
+        cases = (asked.query, asked.first, asked.second) if asked else (None, None, None)
+        columns = self._state.columns
+        for button, case in zip((self.query, self.first, self.second), cases, strict=True):
+            index = -1 if case is None else columns.index_of_id(case)
+            button.setEnabled(index >= 0)
+            if index < 0:
+                button.show_image(None)
+                continue
+            row = int(columns.case_row[index])
+            image = self._thumbnails.get(row)
+            button.show_image(image, self._thumbnails.problem(row) or columns.labels[index])

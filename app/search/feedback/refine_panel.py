@@ -1,0 +1,314 @@
+"""The Refine panel: the judgements of the search, what they did, and a metric made of them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from semblance.app.search.feedback import refine_metric
+from semblance.app.search.feedback.judgement_list import JudgementList
+from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
+from semblance.app.search.feedback.refinement_scores import RefineMeasures
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.line import Rule
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import enable
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.search import Search
+
+#: Ranks whose movement is told.
+TOP = 20
+SAVE = tr("Save as new metric…")
+#: Below this width words are shortened.
+NARROW = 280
+HOW = tr(
+    "Thumbs under the ranked cases, or the keys U and D, say what is like the query and what is not; T, or "
+    "dragging one case onto another, says which of two is closer. The ranking follows every click."
+)
+_INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
+
+
+class RefinePanel(Panel):
+    """Follows the search and its ranking.
+
+    ``save_wanted``: name the refined metric · ``train_wanted``: another metric is needed ·
+    ``case_wanted(case_row)``: show a judged case in the ranking.
+    """
+
+    save_wanted = Signal()
+    train_wanted = Signal()
+    case_wanted = Signal(int)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__(tr("Refine"))
+        self._context, self._state, self._thumbnails = context, context.state, thumbnails
+        self._stale = True
+        #: The search and ledger whose influences are shown.
+        self._influence_of: Search | None = None
+        self.rows = LedgerRows(self)
+        self.list = JudgementList(self.rows, thumbnails)
+        self.measures = RefineMeasures(context)
+        self._make_parts()
+        self._lay_out()
+        self._connect()
+        self._renew()
+
+    def _make_parts(self) -> None:
+        self._empty = EmptyState()
+        self.head = SectionHeader(tr("Judgements"))
+        self.detail = Words()
+        self.detail.setContentsMargins(12, 6, 12, 6)
+        self._refused = Words()
+        self._refused.setContentsMargins(12, 8, 12, 8)
+        self._how = Words(HOW, "second")
+        self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._how.setContentsMargins(12, 0, 12, 8)
+        self.save = QPushButton(SAVE)
+        self.save.setToolTip(tr("Keep the refined metric under a name (Ctrl+Shift+S)"))
+        self.save.setAccessibleName(SAVE)
+        set_look(self.save, primary=True)
+        self.undo = header_button("undo", tr("Undo the last judgement (Ctrl+Z)"))
+        self.redo = header_button("redo", tr("Redo (Ctrl+Shift+Z)"))
+        self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 8, 12, 4)
+        head.addWidget(self.head)
+        foot = QFrame()
+        set_look(foot, role="bar")
+        row = hbox(foot, spacing=4, margins=(12, 8, 8, 8))
+        row.addWidget(self.save)
+        row.addStretch(1)
+        for widget in (self.reset, self.undo, self.redo):
+            row.addWidget(widget)
+        self._body = QWidget()
+        body = vbox(self._body)
+        #: What asks the next question stands here.
+        self.questions = QVBoxLayout()
+        body.addLayout(self.questions)
+        body.addWidget(self._refused)
+        body.addLayout(head)
+        body.addWidget(self._how, 1)
+        body.addWidget(self.list, 1)
+        body.addWidget(self.detail)
+        body.addWidget(self.measures)
+        self._foot = foot
+        inner = QWidget()
+        self._sections = vbox(inner)
+        self._sections.addWidget(self._empty, 1)
+        self._sections.addWidget(self._body, 1)
+        # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
+        column = vbox(self)
+        column.addWidget(Scrolled(inner), 1)
+        column.addWidget(foot)
+
+    def _show_page(self, page: QWidget) -> None:
+        for one in (self._empty, self._body):
+            one.setVisible(one is page)
+        self._foot.setVisible(page is self._body)
+
+    def _connect(self) -> None:
+        state, context = self._state, self._context
+        for signal in (
+            state.library_changed,
+            state.cases_changed,
+            state.metric_changed,
+            state.query_changed,
+            state.ranking_changed,
+            state.refusal_changed,
+        ):
+            signal.connect(self._later)
+        self.list.undo_wanted.connect(lambda ids: refine_metric.undo(context, ids))
+        self.list.redo_wanted.connect(lambda ids: refine_metric.redo(context, ids))
+        self.list.chosen.connect(self._tell_detail)
+        self.list.case_wanted.connect(self.case_wanted)
+        self.head.action_wanted.connect(self.turn_influence)
+        self.save.clicked.connect(self.save_wanted)
+        self.undo.clicked.connect(lambda: refine_metric.undo(context))
+        self.redo.clicked.connect(lambda: refine_metric.redo(context))
+        self.reset.clicked.connect(lambda: refine_metric.reset(context))
+        self._soon = one_shot(self, self._renew)
+
+    def go_to_judgements(self) -> None:
+        """The keyboard goes to the list, where there is one."""
+        if self.list.isVisible():
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            if not self.list.currentIndex().isValid() and self.rows.rows:
+                self.list.setCurrentIndex(self.rows.index(0))
+
+    def set_questions(self, widget: QWidget) -> None:
+        """What asks the next question, above the judgements."""
+        self.questions.addWidget(widget)
+
+    def add_section(self, widget: QWidget) -> None:
+        """Another section, below the judgements; it is there without a query too."""
+        self._sections.addWidget(Rule())
+        self._sections.addWidget(widget)
+
+    # Following
+
+    def _later(self) -> None:
+        """After the ranking was painted: it is what a click is waiting for."""
+        self._stale = True
+        if self.isVisible():
+            self._soon.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self._renew()
+        self.measures.wake()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.save.setText(SAVE)
+        # A longer text of another language may need more room than the English one.
+        if self.width() < max(theme().px(NARROW), self._foot.minimumSizeHint().width()):
+            self.save.setText(tr("Save…"))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._soon.stop()
+        super().hideEvent(event)
+
+    def _renew(self) -> None:
+        self._stale = False
+        state, asked = self._state, self._state.asked
+        entries = asked.entries if asked is not None else ()
+        if asked is None or state.search is None:
+            self.rows.show(None, (), (), state.columns)
+            if state.library is not None and state.metric is None:
+                self._empty.say(
+                    tr("No metric yet"),
+                    tr("A metric says what similar means. Train one, then ask."),
+                    tr("Train a metric"),
+                    self.train_wanted.emit,
+                )
+            else:
+                self._empty.say(
+                    tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
+                )
+            self._show_page(self._empty)
+            return
+        if state.refusal is not None and not entries:
+            self._empty.say(
+                tr("Clicks cannot refine this metric"),
+                tr(
+                    "{why} Choose one above the ranking, or train one.",
+                    why=str(state.refusal),
+                ),
+                tr("Train another metric"),
+                self.train_wanted.emit,
+            )
+            self._show_page(self._empty)
+            return
+        if state.library is not None and not state.library.writable and not entries:
+            self._empty.say(
+                tr("Open for looking only"),
+                tr("Judgements are kept in the library. Copy it to a folder you may write to; judge there."),
+            )
+            self._show_page(self._empty)
+            return
+        self._show_page(self._body)
+        self._refused.setText(
+            ""
+            if state.refusal is None
+            else tr("Not followed by this metric. {hint}", hint=state.refusal.hint)
+        )
+        self._refused.setVisible(state.refusal is not None)
+        if self._influence_of is not None:
+            self._drop_influence()
+        self.rows.show(state.search, entries, asked.contradictions, state.columns)
+        self.list.setVisible(bool(entries))
+        self._how.setVisible(not entries)
+        self._tell_head()
+        current = self.list.current_row()
+        self._tell_detail(current.id if current is not None else NONE)
+        self.measures.follow(asked)
+        writable = state.library is not None and state.library.writable
+        judged, undone = state.judged > 0, state.judged < len(entries)
+        enable(
+            {
+                self.save: judged and writable and state.refusal is None,
+                self.undo: judged and writable,
+                self.reset: judged and writable,
+                self.redo: undone and writable,
+            }
+        )
+
+    def _tell_head(self) -> None:
+        total = len(self.rows.rows)
+        # The longer word for hiding needs the room.
+        note = f"{total:,}" if self._influence_of else tr("{n:,} in the ledger", n=total)
+        self.head.set_note(note if total else "")
+        shown = self._state.judged > 0 and self._state.refusal is None
+        self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
+
+    def _tell_detail(self, entry: int) -> None:
+        """What disagrees with the judgement looked at: every click that does, and what to do."""
+        row = self.rows.row_of(entry)
+        against = row.against if row is not None else ()
+        count = len(self._state.asked.contradictions) if self._state.asked is not None else 0
+        self.detail.setVisible(count > 0)
+        if row is None or not against:
+            told = tr_n("{n} contradiction", "{n} contradictions", count)
+            self.detail.setText(tr("{told}: click a flagged judgement to see what disagrees.", told=told))
+            return
+        lines = []
+        for one in against[:2]:
+            others = [found.words for key in one.entries if key != entry and (found := self.rows.row_of(key))]
+            told = "; ".join(others[:2])
+            if len(others) > 2:
+                told = tr("{judgements} and {n} more", judgements=told, n=len(others) - 2)
+            lines.append(
+                tr(
+                    "{judgement}, but {others}: {reason}.",
+                    judgement=row.words,
+                    others=told,
+                    reason=translate(one.reason),
+                )
+                if told
+                else f"{row.words}: {translate(one.reason)}."
+            )
+        if len(against) > 2:
+            lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))
+        self.detail.setText("\n".join([*lines, tr("Both are followed halfway. Undo what was wrong.")]))
+
+    # Influence
+
+    def turn_influence(self) -> None:
+        """Ask what each judgement does to the ranking, or hide it again."""
+        if self._influence_of is not None:
+            self._drop_influence()
+            self._tell_head()
+            return
+        wanted = self._state.search
+
+        def show(found: list[Influence]) -> None:
+            if self._state.search == wanted:
+                self._influence_of = wanted
+                self.rows.show_influences(found, self._state.columns, TOP)
+                self._tell_head()
+
+        refine_metric.ask_influence(self._context, show, TOP)
+
+    def _drop_influence(self) -> None:
+        self._influence_of = None
+        self.rows.show_influences([], self._state.columns, TOP)

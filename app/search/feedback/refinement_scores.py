@@ -1,0 +1,197 @@
+"""What the judgements did: ranks moved, the score on held-out cases, and how far they are followed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from semblance.app.search.feedback import refine_metric
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import news, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.no_wheel import Slide
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import format_number, localise_number, tr, tr_n
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refinement_session import HeldOutScore
+
+TOP = 20
+#: Clicks that come faster are waited for before the score is measured.
+RESTED_MS = 400
+#: Up to so many judgements a score rarely moves.
+FEW = 10
+#: The lines where the badge of the score may stand.
+_BESIDE, _BELOW = 2, 3
+_WAITING = tr("measuring…")
+
+
+class RefineMeasures(QWidget):
+    """Facts under the list of judgements."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        #: What was last measured: the search and the judgements in force.
+        self._measured: tuple[Search, tuple[int, ...]] | None = None
+        self._asked: RankedSearch | None = None
+        #: The score and its interval in words.
+        self._score = ("", "")
+        self.moved = QLabel()
+        self.accuracy = QLabel()
+        self.badge = Badge("held-out", tr("held-out"))
+        self.note = Words(role="small")
+        self.strength = Slide(Qt.Orientation.Horizontal)
+        self.strength.setRange(0, 100)
+        self.strength.setSingleStep(5)
+        self.strength.setPageStep(20)
+        self.strength.setValue(100)
+        self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
+        self._percent = QLabel()
+        self._lines: list[QHBoxLayout] = []
+        self._lay_out()
+        self._rest = one_shot(self, self._measure, RESTED_MS)
+        self.strength.valueChanged.connect(self._set_strength)
+        self._state.search_changed.connect(self._follow_strength)
+        news.changed.connect(self._fit)
+        self._fit()
+        self._follow_strength()
+
+    def _lay_out(self) -> None:
+        column = vbox(self, spacing=4, margins=(12, 6, 12, 8))
+        slider = (self.strength, self._percent)
+        for name, widgets in (
+            (tr("Strength"), slider),
+            (tr("Moved by these"), (self.moved,)),
+            (tr("Accuracy @10"), (self.accuracy,)),
+            ("", ()),
+            ("", (self.note,)),
+        ):
+            line = QHBoxLayout()
+            self._lines.append(line)
+            line.setSpacing(6)
+            if name:
+                label = ElidedLabel(name, role="second")
+                line.addWidget(label)
+                line.addStretch(0 if widgets is slider else 1)
+            for widget in widgets:
+                line.addWidget(widget, 1 if widget in (self.strength, self.note) else 0)
+            column.addLayout(line)
+        self._lines[_BELOW].addStretch(1)
+        self._place_badge(beside=True)
+        self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def follow(self, asked: RankedSearch) -> None:
+        """Show what the judgements of ``asked`` did."""
+        self._asked = asked
+        judged = sum(entry.undone is None for entry in asked.entries)
+        self.setVisible(judged > 0 and asked.refused is None)
+        first = asked.shifts[:TOP]
+        self.moved.setText(tr("{k} of the first {n}", k=sum(map(bool, first)), n=TOP))
+        share = f"{100 * asked.trust:.0f} %"
+        self.strength.setToolTip(
+            tr(
+                "{n:,} judgements are followed by {share} at full strength: "
+                "few say little, and one of them may be wrong.",
+                n=judged,
+                share=share,
+            )
+        )
+        if self._key() != self._measured:
+            self._rest.start()
+
+    def wake(self) -> None:
+        """It is seen again: measure what was not measured meanwhile."""
+        if self._asked is not None and self._key() != self._measured:
+            self._rest.start()
+
+    def _key(self) -> tuple[Search, tuple[int, ...]] | None:
+        asked = self._asked
+        if asked is None:
+            return None
+        return asked.search, tuple(entry.id for entry in asked.entries if entry.undone is None)
+
+    def _measure(self) -> None:
+        key = self._key()
+        if key is None or not key[1] or not self.isVisible() or key[0] != self._state.search:
+            return
+        if not self.accuracy.text():
+            self.accuracy.setText(_WAITING)
+
+        def show(score: HeldOutScore | None) -> None:
+            if self._key() == key:
+                self._measured = key
+                self._tell(score, len(key[1]))
+
+        refine_metric.ask_score(self._context, show)
+
+    def _tell(self, score: HeldOutScore | None, judged: int) -> None:
+        self.badge.setVisible(score is not None)
+        few = ""
+        if judged <= FEW:
+            few = " " + tr_n(
+                "{n} click rarely shows here; twenty often do.",
+                "{n} clicks rarely show here; twenty often do.",
+                judged,
+            )
+        if score is None:
+            self._score = ("", "")
+            self.accuracy.setText(tr("not measured"))
+            self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
+            return
+        low, high = score.interval
+        self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
+        if score.measured_on == HELD_OUT_PATIENTS:
+            self.badge.set_kind("held-out", tr("held-out"))
+        else:
+            self.badge.set_kind("unknown")
+        # The room beside the badge is known once it says what it says.
+        self._fit()
+        self.note.setText(
+            tr(
+                "{before:.2f} without them; on {n:,} cases nobody trained on or judged.",
+                before=score.before,
+                n=score.cases,
+            )
+            + few
+        )
+
+    def _set_strength(self, value: int) -> None:
+        self._percent.setText(f"{value} %")
+        refine_metric.set_strength(self._context, value / 100)
+
+    def _follow_strength(self) -> None:
+        search = self._state.search
+        value = round(100 * search.strength) if search is not None else 100
+        if value != self.strength.value():
+            self.strength.blockSignals(True)
+            self.strength.setValue(value)
+            self.strength.blockSignals(False)
+        self._percent.setText(f"{value} %")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        mean, interval = self._score
+        if mean:
+            text = self.fontMetrics().horizontalAdvance
+            needed = text(tr("Accuracy @10")) + self.badge.sizeHint().width() + text(mean + interval)
+            self._place_badge(beside=needed + 40 <= self.width())
+            self.accuracy.setText(mean + interval)
+            self.accuracy.setToolTip(tr("{score}, with its 95 % interval", score=mean + interval))
+        self._percent.setMinimumWidth(theme().px(40))
+
+    def _place_badge(self, *, beside: bool) -> None:
+        """On what it was measured stands beside the number; in a narrow panel below it."""
+        wanted, other = self._lines[_BESIDE if beside else _BELOW], self._lines[_BELOW if beside else _BESIDE]
+        if wanted.indexOf(self.badge) < 0:
+            other.removeWidget(self.badge)
+            # Before the number, or at the right end of the line below.
+            wanted.insertWidget(wanted.count() - 1 if beside else wanted.count(), self.badge)

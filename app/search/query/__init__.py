@@ -1,0 +1,1 @@
+"""The query: its image, facts and region, and the full-size view."""

@@ -1,0 +1,344 @@
+"""The large image: one case on the whole window, with its slices, its planes and the region tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QWidget,
+)
+
+from semblance.app.search.query.query_facts import QueryFacts
+from semblance.app.search.query.query_notice import QueryNotice
+from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.plane_views import PlaneViews
+from semblance.app.viewer.query_source import QuerySource, inside
+from semblance.app.viewer.slice_bar import RATE, RATES
+from semblance.app.viewer.slice_strip import SliceStrip
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.viewer.window_presets import own_presets
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.line import Rule
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
+
+_SIDE = 296
+_RATE = "cine_rate"
+
+
+class LargePanel(FullPage):
+    """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
+
+    header_wanted = Signal()
+
+    def __init__(self, context: Context) -> None:
+        back = (tr("Back"), tr("Back to where you were (Esc)"))
+        super().__init__(tr("Large image"), tr("Image"), back)
+        self._context, self._state = context, context.state
+        self._source: QuerySource | None = None
+        self._loaded: ViewedImage | None = None
+        self._job: Job | None = None
+        self.three = QPushButton(tr("Three planes"))
+        self.three.setIcon(icon("planes"))
+        self.three.setCheckable(True)
+        self.three.setToolTip(tr("Also the two planes across the slices, tied by a cross (X)"))
+        self.says = QPushButton(tr("What the file says"))
+        self.says.setIcon(icon("table"))
+        self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
+        for widget in (self.three, self.says):
+            self.header.add_action(widget)
+        self.more = self.header.add_button("more", tr("More for this image"))
+
+        self.pane = ImagePane(context.jobs)
+        self.view = self.pane.view
+        self.strip = SliceStrip(context.jobs)
+        self.planes = PlaneViews(context.jobs, self.pane)
+        self.tools = ToolRow()
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
+        self.search_with.setAccessibleName(tr("Search with"))
+        self.search = QPushButton(tr("Search with this"))
+        self.search.setIcon(icon("search"))
+        self.facts = QueryFacts()
+        self.told = Words(role="second")
+        self.notice = QueryNotice()
+        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        self._label = QLabel(tr("Search with"))
+        set_look(self._label, role="second")
+        self._side = QWidget()
+        side = vbox(self._side, spacing=8, margins=(12, 8, 12, 8))
+        side.addWidget(self.facts)
+        self._rule = Rule()
+        side.addWidget(self._rule)
+        side.addWidget(self._label)
+        for widget in (self.search_with, self.search, self.told):
+            side.addWidget(widget)
+        side.addStretch(1)
+
+        middle = vbox(spacing=8, margins=(8, 5, 8, 8))
+        middle.addWidget(self.tools)
+        self._images = QWidget()
+        images = hbox(self._images, spacing=8)
+        images.addWidget(self.pane, 3)
+        images.addWidget(self.planes, 2)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._images)
+        self._pages.addWidget(self.notice)
+        middle.addWidget(self._pages, 1)
+
+        row = hbox()
+        row.addWidget(self.strip)
+        row.addLayout(middle, 1)
+        row.addWidget(self._side)
+        page = vbox(self)
+        page.addWidget(self.header)
+        page.addLayout(row, 1)
+        self._fit()
+
+    def _connect(self) -> None:
+        view, pane, strip = self.view, self.pane, self.strip
+        self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
+        self._region.told.connect(self._tell_region)
+        self.says.clicked.connect(self.header_wanted)
+        self.three.toggled.connect(self.planes.turn)
+        self.search.clicked.connect(self._search)
+        self.more.clicked.connect(
+            lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        )
+        for one in (view, *self.planes.views.values()):
+            one.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            one.customContextMenuRequested.connect(
+                lambda at, one=one: self._open_menu(one.mapToGlobal(at), one)
+            )
+        view.window_changed.connect(lambda _: self._tell_greys())
+        view.inverted_changed.connect(lambda _: self._tell_greys())
+        strip.wanted.connect(pane.slices.go)
+        strip.scrolled.connect(pane.slices.step)
+        pane.slices.moved.connect(strip.show_place)
+        pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
+        self._state.query_changed.connect(self._follow_query)
+        self._state.cases_changed.connect(self._tell_case)
+        self._state.metric_changed.connect(self._tell_region)
+        self._state.library_changed.connect(self.closed)
+        news.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 38 // 100)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    # What is shown
+
+    @property
+    def source(self) -> QuerySource | None:
+        """The case or file that is shown."""
+        return self._source
+
+    def show_source(self, source: QuerySource) -> None:
+        """A case of the open library, or a file."""
+        self._drop_job()
+        self._source, self._loaded = source, None
+        for view in (self.view, *self.planes.views.values()):
+            view.own_presets = own_presets(self._context.settings)
+        self.view.editable = False
+        self._show_nothing()
+        self._slow.start()
+        index = self._state.columns.index_of_id(source.case) if source.case else -1
+        try:
+            if source.image is not None:
+                job = self._run(view_images.view_file, source.image)
+            elif index >= 0 and self._state.path is not None:
+                job = self._run(
+                    view_images.view_case, self._state.path, int(self._state.columns.case_row[index])
+                )
+            else:
+                self._fail(
+                    SemblanceError(
+                        tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
+                    )
+                )
+                return
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        job.done.connect(self._show)
+        job.failed.connect(self._fail)
+        job.ended.connect(lambda: self._ended(job))
+
+    def _run(self, function: object, *args: object) -> Job:
+        assert callable(function)
+        return self._context.jobs.run(
+            tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
+        )
+
+    def leave(self) -> None:
+        """Nothing is shown any more; the memory of slices and planes is given back."""
+        self._drop_job()
+        self._source = self._loaded = None
+        self.planes.end()
+        self._show_nothing()
+
+    def _drop_job(self) -> None:
+        self._slow.stop()
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+
+    def _ended(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+
+    def _show(self, viewed: ViewedImage) -> None:
+        source = self._source
+        if source is None:
+            return
+        self._slow.stop()
+        self._loaded = viewed
+        self._pages.setCurrentWidget(self._images)
+        self.view.editable = True
+        query = self._state.query
+        region = query.region if query is not None and self._is_query() else None
+        what = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
+        self.pane.go_to(region)
+        self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
+        self.strip.show_place(self.pane.slices.place)
+        self._tell_greys()
+        self.planes.begin(viewed.stack)
+        image = viewed.image
+        self.view.setAccessibleName(
+            tr(
+                "Image of {name}, {width} by {height} pixels",
+                name=source.name,
+                width=image.width,
+                height=image.height,
+            )
+        )
+        volume = viewed.stack is not None and viewed.stack.slices > 1 and not image.is_colour
+        self.three.setVisible(volume)
+        try:
+            rate = int(self._context.settings.text(_RATE, str(RATE)))
+        except ValueError:
+            rate = RATE
+        self.pane.bar.set_rate(rate if rate in RATES else RATE)
+        self._tell_case()
+        self._follow_query()
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_nothing(self) -> None:
+        self._pages.setCurrentWidget(self._images)
+        self.pane.show_nothing()
+        self.strip.begin(None, None, 0, None)
+        self.planes.begin(None)
+        self.three.setVisible(False)
+        self._tell_case()
+
+    def _show_loading(self) -> None:
+        self.notice.say_loading()
+        self._pages.setCurrentWidget(self.notice)
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._slow.stop()
+        self._loaded = None
+        self._show_nothing()
+        self.notice.say_failed(error, self._again)
+        self._pages.setCurrentWidget(self.notice)
+
+    def _again(self) -> None:
+        if self._source is not None:
+            self.show_source(self._source)
+
+    # What is told
+
+    def _is_query(self) -> bool:
+        query = self._state.query
+        if query is None or self._source is None:
+            return False
+        return self._source == QuerySource(self._state.path, query.case, query.image)
+
+    def _follow_query(self) -> None:
+        """Regions are asked with at once where the image is the query's."""
+        self._region.live = self._is_query()
+        self._region.follow()
+        self._tell_region()
+
+    def _tell_region(self) -> None:
+        loaded, drawn = self._loaded, self.view.region
+        own = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+        live = self._region.live
+        self.search.setVisible(loaded is not None and not live)
+        self.search.setEnabled(self._state.metric is not None)
+        for widget in (self._label, self.search_with, self._rule, self.told):
+            widget.setVisible(loaded is not None)
+        if loaded is not None:
+            no_metric = tr("No metric yet: train one to search with this.")
+            follows = tr("The ranking follows what you draw.") if live else ""
+            self.told.setText(no_metric if self._state.metric is None else follows)
+
+    def _tell_case(self) -> None:
+        source, loaded = self._source, self._loaded
+        self.header.set_second(source.label(self._state.columns) if source is not None else "")
+        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+        self.facts.show_image(loaded.image if loaded is not None else None)
+        self.tools.setEnabled(loaded is not None)
+        self.tools.auto.setVisible(loaded is None or not loaded.image.is_colour)
+        self.says.setEnabled(loaded is not None)
+        self._region.tell()
+
+    def _tell_greys(self) -> None:
+        if self.view.image is not None:
+            self.strip.show_greys(self.view.image, self.view.window_level, inverted=self.view.inverted)
+
+    # Doing
+
+    def _search(self) -> None:
+        if self._source is not None:
+            region = self._region.drawn if self.search_with.value() == REGION else None
+            search_operations.ask(
+                self._context, Query(case=self._source.case, image=self._source.image, region=region)
+            )
+
+    def make_menu(self, view: ImageView | None = None) -> QMenu:
+        """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
+        menu = image_menu(view or self.view, self._context, self)
+        menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+        return menu
+
+    def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:
+        if self._loaded is not None:
+            self.make_menu(view).popup(at)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_X and self.three.isVisible():
+            self.three.toggle()
+        else:
+            super().keyPressEvent(event)

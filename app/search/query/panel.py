@@ -1,0 +1,377 @@
+"""The Query panel: the image asked with, its region and its facts; files can be dropped on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QWidget,
+)
+
+from semblance.app.search.feedback.examples_section import ExamplesStrip
+from semblance.app.search.query.query_facts import QueryFacts, region_words
+from semblance.app.search.query.query_notice import QueryNotice
+from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.query_source import QuerySource, inside
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.viewer.window_presets import own_presets
+from semblance.app.widgets.drop_target import DropTarget
+from semblance.app.widgets.fact_list import NAMES
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.library.case_columns import ImageState
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.card_images import WindowLevel
+from semblance.core.workflows.imaging.view_images import ViewedImage
+
+#: Below this height the facts go, so that the image stays.
+FACTS_FROM = 400
+
+
+class QueryPanel(Panel):
+    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
+    ``large_wanted``: show the image on the whole window; ``header_wanted``: what its file says."""
+
+    help_wanted = Signal()
+    large_wanted = Signal()
+    header_wanted = Signal()
+    image_shown = Signal()
+
+    def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(tr("Query"))
+        self._context, self._state = context, context.state
+        self._wanted: QuerySource | None = None
+        self._loaded: ViewedImage | None = None
+        self._failed = False
+        self._job: Job | None = None
+        self.setObjectName("query-panel")
+
+        self.header = _Header(tr("Query"), help_button=False)
+        self._outside = QLabel(tr("not in library"))
+        set_look(self._outside, role="third")
+        self.header.add_action(self._outside)
+        self.large = self.header.add_button("expand", tr("Look at it large (Ctrl+L, or double click here)"))
+        self.large.clicked.connect(self.large_wanted)
+        self.header.double_clicked.connect(self.large_wanted)
+        self.more = self.header.add_button("more", tr("More for this image"))
+        self.more.clicked.connect(
+            lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        )
+
+        self.pane = ImagePane(context.jobs)
+        self.view, self.histogram = self.pane.view, self.pane.histogram
+        self.view.own_presets = own_presets(context.settings)
+        self.tools = ToolRow()
+        self.notice = QueryNotice()
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
+        self.search_with.setObjectName("search-with")
+        self.search_with.setAccessibleName(tr("Search with"))
+        self.facts = QueryFacts()
+        self.examples = ExamplesStrip(context, thumbnails)
+        self._drop = DropTarget(tr("Search with this"), self)
+        self._lay_out()
+        self._connect()
+        self._renew()
+
+    def _lay_out(self) -> None:
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.pane)
+        self._pages.addWidget(self.notice)
+
+        self._asked_with = QWidget()
+        row = hbox(self._asked_with)
+        self._search_label = QLabel(tr("Search with"))
+        set_look(self._search_label, role="second")
+        row.addWidget(self._search_label)
+        row.addWidget(self.search_with, 1)
+
+        body = QWidget()
+        self._body = vbox(body, spacing=8)
+        self._body.setContentsMargins(8, 5, 8, 8)
+        for widget in (self.tools, self._pages, self._asked_with, self.facts, self.examples):
+            self._body.addWidget(widget, 1 if widget is self._pages else 0)
+        column = vbox(self)
+        column.addWidget(self.header)
+        column.addWidget(body, 1)
+        self._fit_labels()
+
+    def _connect(self) -> None:
+        view, state = self.view, self._state
+        self._region = RegionSearch(self._context, self.pane, self.tools, self.search_with)
+        self._region.told.connect(self._tell_region)
+        view.window_changed.connect(lambda _: self._tell_greys())
+        view.inverted_changed.connect(lambda _: self._tell_greys())
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        state.query_changed.connect(self._renew)
+        state.cases_changed.connect(self._cases_changed)
+        self._drop.file_dropped.connect(self.ask_file)
+        self._drop.case_dropped.connect(self._ask_row)
+        news.changed.connect(self._fit_labels)
+
+    # For the window
+
+    def add_foot(self, widget: QWidget) -> None:
+        """Put ``widget`` below the facts."""
+        self._body.addWidget(widget)
+
+    def set_tool(self, name: str) -> None:
+        """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
+        self._region.set_tool(name)
+
+    def focus_target(self) -> QWidget:
+        """What gets the keyboard when the panel does: the image, or the notice in its place."""
+        return self.view if self._loaded is not None else self.notice.findChild(QPushButton) or self.notice
+
+    def current_region(self) -> Region | None:
+        """The region searched with; ``None`` for the whole image."""
+        return self._state.query.region if self._state.query else None
+
+    def search_whole(self) -> None:
+        """Search with the whole image; the region stays drawn, set aside."""
+        search_operations.ask_region(self._context, None)
+
+    @property
+    def shows_query(self) -> bool:
+        """Whether the image of the present query is there, and not still on its way."""
+        return self._loaded is not None and self._job is None and not self._failed
+
+    def choose_image(self) -> None:
+        """Let the user pick a file to search with."""
+        name, _ = QFileDialog.getOpenFileName(
+            self,
+            tr("Search with an image"),
+            "",
+            search_operations.FILES,
+        )
+        if name:
+            self.ask_file(Path(name))
+
+    def ask_file(self, path: Path) -> None:
+        """Search with an image from outside the library."""
+        search_operations.ask(self._context, Query(image=path))
+
+    def _ask_row(self, case_row: int) -> None:
+        index = self._state.columns.index_of_row(case_row)
+        if index >= 0:
+            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+
+    # Following the query
+
+    def _renew(self) -> None:
+        query = self._state.query
+        if query is None:
+            self._begin(None)
+            self._show_nothing()
+            return
+        source = QuerySource(self._state.path, query.case, query.image)
+        if source == self._wanted:
+            self._region.follow()
+            return
+        self._begin(source)
+        if query.image is not None:
+            self._load(view_images.view_file, query.image)
+            return
+        index = self._state.columns.index_of_id(query.case or "")
+        if index < 0 or self._state.path is None:
+            self._fail(
+                SemblanceError(
+                    tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
+                )
+            )
+        elif self._state.columns.state[index] == ImageState.NO_IMAGE:
+            self._show_row_of_table()
+        else:
+            self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))
+
+    def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
+        try:
+            job = self._context.jobs.run(
+                tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
+            )
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        self._slow.start()
+
+        def over() -> None:
+            if self._job is job:
+                self._job = None
+
+        job.done.connect(self._show_image)
+        job.failed.connect(self._fail)
+        job.ended.connect(over)
+
+    def _begin(self, source: QuerySource | None) -> None:
+        """What was wanted before is not wanted any more. Its image stays until the next one is there."""
+        self._wanted, self._failed = source, False
+        self.view.editable = False
+        self._slow.stop()
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+
+    def _show_image(self, viewed: ViewedImage) -> None:
+        query = self._state.query
+        if query is None:
+            return
+        self._slow.stop()
+        self._loaded = viewed
+        image = viewed.image
+        self.view.editable = True
+        what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
+        self.pane.go_to(query.region)
+        name = self._wanted.name if self._wanted else ""
+        self.view.setAccessibleName(
+            tr(
+                "Image of {name}, {width} by {height} pixels",
+                name=name,
+                width=image.width,
+                height=image.height,
+            )
+        )
+        self._turn_to(self.pane)
+        self._region.follow()
+        self.image_shown.emit()
+
+    def _show_nothing(self) -> None:
+        self._loaded = None
+        self.notice.say_nothing_asked(self.choose_image)
+        self._turn_to(self.notice)
+
+    def _show_loading(self) -> None:
+        self._loaded = None
+        self.notice.say_loading()
+        self._turn_to(self.notice)
+
+    def _show_row_of_table(self) -> None:
+        self._loaded = None
+        self.notice.say_row_of_table()
+        self._turn_to(self.notice)
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._slow.stop()
+        self._loaded, self._failed = None, True
+        self.notice.say_failed(error, self._retry)
+        self._turn_to(self.notice)
+
+    def _retry(self) -> None:
+        self._wanted = None
+        self._renew()
+
+    def _turn_to(self, page: QWidget) -> None:
+        """Show the image or the notice, and what goes with it."""
+        if self._loaded is None:
+            self.pane.show_nothing()
+        self._pages.setCurrentWidget(page)
+        self.setFocusProxy(self.focus_target())
+        asked = self._wanted is not None
+        self.header.set_second(self._wanted.label(self._state.columns) if self._wanted else "")
+        self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
+        self.more.setVisible(asked)
+        self.large.setVisible(self._loaded is not None)
+        self.tools.setVisible(asked)
+        self._asked_with.setVisible(self._loaded is not None)
+        self.tools.setEnabled(self._loaded is not None)
+        self.tools.auto.setVisible(self._loaded is None or not self._loaded.image.is_colour)
+        self._renew_facts()
+        self._fit_facts()
+        self._tell_greys()
+
+    # Region
+
+    def _tell_region(self) -> None:
+        drawn, loaded = self.view.region, self._loaded
+        own = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+        words = region_words(drawn.region, own, in_use=drawn.in_use)
+        self.view.setAccessibleDescription(tr("Region: {words}", words=words) if loaded is not None else "")
+
+    def _tell_greys(self) -> None:
+        image, window = self.view.image, self.view.window_level
+        if image is None or window is None:
+            self._state.set_window_level(None)
+            return
+        bits = 8 * image.levels[0].dtype.itemsize
+        low, high = image.value(window.low), image.value(window.high)
+        negative = self.view.inverted != image.inverse
+        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative))
+
+    # Facts
+
+    def _cases_changed(self) -> None:
+        if self._failed:
+            self._retry()
+        else:
+            self._renew_facts()
+
+    def _renew_facts(self) -> None:
+        source = self._wanted
+        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+        self.facts.show_image(self._loaded.image if self._loaded else None)
+        self._region.tell()
+
+    def _fit_labels(self) -> None:
+        self._search_label.setFixedWidth(theme().px(NAMES))
+
+    def _fit_facts(self) -> None:
+        self.facts.setVisible(self._wanted is not None and self.height() >= theme().px(FACTS_FROM))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_facts()
+
+    # Menu
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the image shown; deletes itself when it closes."""
+        menu = image_menu(self.view, self._context, self)
+        source = self._wanted
+        if self._loaded is not None:
+            menu.addAction(tr("Look at it large\tCtrl+L"), self.large_wanted.emit)
+            menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+        if source is not None:
+            what = tr("Copy case id") if source.case else tr("Copy file name")
+            menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
+        menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
+        return menu
+
+    def _open_menu(self, at: QPoint) -> None:
+        if self._wanted is not None:
+            self.make_menu().popup(at)
+
+
+class _Header(PanelHeader):
+    """``double_clicked`` instead of floating the dock, which dragging does too."""
+
+    double_clicked = Signal()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.double_clicked.emit()
+        event.accept()

@@ -1,0 +1,80 @@
+"""What is known of the query, below its image."""
+
+from __future__ import annotations
+
+from semblance.app.widgets.fact_list import FactList
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.language import localise_number, tr
+from semblance.core.library.case_columns import CaseColumns
+
+FINDING, PATIENT, SIZE, REGION, SPACING = (
+    tr("Finding"),
+    tr("Patient"),
+    tr("Size"),
+    tr("Region"),
+    tr("Spacing"),
+)
+
+
+class QueryFacts(FactList):
+    """Finding, patient, size, region and spacing; what is not known has no row or says so."""
+
+    def __init__(self) -> None:
+        super().__init__((FINDING, PATIENT, SIZE, REGION, SPACING))
+
+    def show_case(self, columns: CaseColumns, case: str | None, *, asked: bool) -> None:
+        """Finding and patient of a case of the library; an image from outside has neither."""
+        index = columns.index_of_id(case) if case is not None else -1
+        finding = columns.finding_name(index) if index >= 0 else None
+        if finding is None:
+            self.set_fact(FINDING, tr("not given") if asked else None)
+        else:
+            code = int(columns.finding[index])
+            self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
+        patient = columns.patient_name(index) if index >= 0 else None
+        self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
+
+    def show_image(self, image: DisplayImage | None) -> None:
+        """Size, and spacing where the file tells it."""
+        if image is None:
+            self.set_fact(SIZE, None)
+            self.set_fact(SPACING, None)
+            return
+        size = f"{image.width:,} × {image.height:,} px"
+        if image.reduced > 1:
+            size = tr("{size}, shown at 1/{part}", size=size, part=image.reduced)
+        self.set_fact(SIZE, size)
+        if image.spacing_mm is None:
+            self.set_fact(SPACING, None)
+        else:
+            down, across = image.spacing_mm
+            each = localise_number(f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}")
+            self.set_fact(SPACING, tr("{length} mm, from the file", length=each))
+
+    def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
+        """The region ``drawn`` on the image, or the case's ``own``; ``asked`` false: no image."""
+        self.set_fact(REGION, region_words(drawn, own, in_use=in_use) if asked else None)
+
+
+def region_words(drawn: Region | None, own: Region | None, *, in_use: bool) -> str:
+    """The region ``drawn`` on an image, or the case's ``own``."""
+    if drawn is not None:
+        region = f"{_shape(drawn)}, {_size(drawn)} px"
+        return region if in_use else tr("{region}, set aside", region=region)
+    return tr("none") if own is None else tr("the case’s own, {size} px", size=_size(own))
+
+
+def _shape(region: Region) -> str:
+    outline = region.outline
+    if outline is None:
+        return tr("rectangle")
+    if isinstance(outline, Polygon):
+        return tr("polygon")
+    return tr("ellipse") if isinstance(outline, Ellipse) else tr("drawn freely")
+
+
+def _size(region: Region) -> str:
+    return localise_number(f"{region.width:,} × {region.height:,}")

@@ -1,0 +1,100 @@
+"""The region drawn on an image, and searching with it: what the Query panel and the large image share."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from semblance.app.search.query import outline_lesion
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.query_source import inside
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.imaging.region import Region
+
+REGION, WHOLE = "region", "whole"
+
+
+class RegionSearch(QObject):
+    """Ties ``pane``, ``tools`` and ``choice`` to the query of the window.
+
+    ``live``: the image is the query's, and what is drawn is asked with at once. ``told``: the region drawn,
+    or whether it is in use, is another.
+    """
+
+    told = Signal()
+
+    def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: Segmented) -> None:
+        super().__init__(pane)
+        self._context, self._pane, self._tools, self._choice = context, pane, tools, choice
+        self.live = True
+        view = pane.view
+        view.tool_changed.connect(tools.show_tool)
+        view.region.moved.connect(lambda _: self.tell())
+        view.region.changed.connect(self._ask)
+        view.segment_wanted.connect(lambda x, y: self._outline((x, y)))
+        view.refine_wanted.connect(lambda: self._outline(view.region.region))
+        tools.tool_wanted.connect(self.set_tool)
+        tools.undo_wanted.connect(self._undo)
+        tools.auto_wanted.connect(view.auto)
+        choice.changed.connect(self._switch)
+
+    @property
+    def drawn(self) -> Region | None:
+        """The region drawn, on the slice it was drawn on."""
+        return self._pane.placed(self._pane.view.region.region)
+
+    def set_tool(self, name: str) -> None:
+        """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
+        self._pane.view.set_tool(name)
+        if self._pane.view.image is not None:
+            self._pane.view.setFocus()
+
+    def follow(self) -> None:
+        """Draw the query's region, or set the one drawn aside."""
+        view, query = self._pane.view, self._context.state.query
+        if view.image is None or not view.editable:
+            return
+        if self.live:
+            region = inside(query.region if query is not None else None, view.image)
+            drawn = view.region
+            if region is not None:
+                if drawn.region != region or not drawn.in_use:
+                    view.show_region(region)
+            elif drawn.region is not None:
+                view.show_region(drawn.region, in_use=False)
+        self.tell()
+
+    def tell(self) -> None:
+        """Let everything beside the image say what is drawn."""
+        drawn = self._pane.view.region
+        self._choice.setEnabled(drawn.region is not None)
+        # Asked without a drawn one, a case with a region of its own is measured there.
+        by_region = drawn.in_use if drawn.region is not None else self._pane.case_region is not None
+        self._choice.set_value(REGION if by_region else WHOLE)
+        self._tools.undo.setEnabled(drawn.can_undo)
+        self.told.emit()
+
+    def _ask(self, region: Region | None) -> None:
+        if self._pane.view.editable and self.live:
+            search_operations.ask_region(self._context, self._pane.placed(region))
+        self.tell()
+
+    def _outline(self, where: tuple[int, int] | Region | None) -> None:
+        pane = self._pane
+        if where is not None and pane.view.editable:
+            outline_lesion.outline_mass(self._context, pane.view, *pane.source, pane.place, where)
+
+    def _undo(self) -> None:
+        if self._pane.view.editable:
+            self._pane.view.region.undo()
+
+    def _switch(self, key: str) -> None:
+        if not self._pane.view.editable:
+            return
+        if self.live:
+            search_operations.ask_region(self._context, self.drawn if key == REGION else None)
+        else:
+            self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)
+            self.tell()

@@ -1,0 +1,100 @@
+"""How a search is seen: taken down, and brought back to the pixel once its image is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer
+
+from semblance.app.search.saved.saved_searches import SearchKeeper
+from semblance.app.viewer.viewport import Orientation
+from semblance.app.viewer.window_level import Window
+
+if TYPE_CHECKING:
+    from semblance.app.window.main_window import MainWindow
+
+
+class SearchView(QObject):
+    """Of one window: the query's image (zoom, place, greys, held how, slice) and the ranking (case, list or
+    cards, scrolled how far)."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._wanted: Mapping[str, Any] = {}
+        self.keeper = SearchKeeper(window.context, self.capture, self)
+        view, grid = window.query.view, window.ranking.grid
+        window.state.view_wanted.connect(self.restore)
+        window.state.query_changed.connect(self._forget)
+        window.query.image_shown.connect(self._restore_image)
+        view.view_changed.connect(self.keeper.touch)
+        view.window_changed.connect(lambda _: self.keeper.touch())
+        view.inverted_changed.connect(lambda _: self.keeper.touch())
+        window.query.pane.slice_changed.connect(lambda _: self.keeper.touch())
+        grid.current_changed.connect(lambda _: self.keeper.touch())
+        grid.verticalScrollBar().valueChanged.connect(lambda _: self.keeper.touch())
+
+    def capture(self) -> dict[str, Any]:
+        """As plain values."""
+        if self._wanted:
+            # The image is still on its way: what was wanted holds.
+            return dict(self._wanted)
+        query, ranking = self._window.query, self._window.ranking
+        grid = ranking.grid
+        out: dict[str, Any] = {"scroll": grid.verticalScrollBar().value(), "cards": ranking.view.value()}
+        index = self._window.state.columns.index_of_row(grid.current())
+        if index >= 0:
+            out["current"] = self._window.state.columns.ids[index]
+        view = query.view
+        if view.image is not None:
+            seen, grey = view.viewport, view.window_level
+            out |= {
+                "zoom": None if seen.fitted else [seen.zoom, seen.x, seen.y],
+                "held": [seen.orientation.turns, seen.orientation.mirrored],
+                "greys": None if grey is None else [grey.low, grey.high],
+                "inverted": view.inverted,
+                "slice": query.pane.place,
+            }
+        return out
+
+    def _forget(self) -> None:
+        """What was wanted of another query's image."""
+        self._wanted = {}
+
+    def restore(self, view: Mapping[str, Any]) -> None:
+        """See the search so; the image once it is shown."""
+        self._wanted = view
+        if self._window.query.view.image is not None and self._window.query.shows_query:
+            self._restore_image()
+        QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
+
+    def _restore_ranking(self, view: Mapping[str, Any]) -> None:
+        ranking, state = self._window.ranking, self._window.state
+        if view.get("cards") in ("grid", "list") and view["cards"] != ranking.view.value():
+            ranking.view.changed.emit(view["cards"])
+        index = state.columns.index_of_id(str(view.get("current", "")))
+        if index >= 0:
+            ranking.grid.set_current(int(state.columns.case_row[index]))
+        if isinstance(view.get("scroll"), int):
+            ranking.grid.verticalScrollBar().setValue(view["scroll"])
+
+    def _restore_image(self) -> None:
+        wanted, self._wanted = self._wanted, {}
+        view, pane = self._window.query.view, self._window.query.pane
+        try:
+            if isinstance(wanted.get("slice"), int):
+                pane.slices.go(wanted["slice"])
+            if wanted.get("held"):
+                view.hold(Orientation(int(wanted["held"][0]) % 4, bool(wanted["held"][1])))
+            if wanted.get("zoom"):
+                zoom, x, y = (float(value) for value in wanted["zoom"])
+                view.look(replace(view.viewport, zoom=zoom, x=x, y=y, fitted=False))
+            if wanted.get("greys"):
+                view.set_window(Window(float(wanted["greys"][0]), float(wanted["greys"][1])))
+            if "inverted" in wanted and bool(wanted["inverted"]) != view.inverted:
+                view.invert()
+        except (TypeError, ValueError, KeyError, IndexError):
+            # Of another version: the image is seen as it is opened.
+            return

@@ -1,0 +1,1 @@
+"""The similar cases of a query, their estimate and what is hidden."""

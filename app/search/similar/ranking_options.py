@@ -1,0 +1,83 @@
+"""What the ranking's menu changes: variety, and how unusual a query must be to have no good match."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.panel_header import header_button
+from semblance.core.language import tr
+from semblance.core.searches.search import UNUSUAL
+
+#: The share of variety when diverse results are wanted.
+DIVERSE = 0.3
+#: Shares of the library's own cases that would have no good match.
+RATES = (0.0, 0.005, UNUSUAL, 0.02, 0.05, 0.1)
+
+
+class RankingOptions(QObject):
+    """The button, its menu, and the action ``diverse`` that the palette shares."""
+
+    def __init__(self, context: Context, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._state = context, context.state
+        self.button: QToolButton = header_button("settings", tr("Variety, and what is no good match"))
+        self.button.clicked.connect(self.open)
+        self.diverse = QAction(tr("Diverse results"), self)
+        self.diverse.setCheckable(True)
+        self.diverse.setToolTip(tr("Near the query, and unlike what stands before"))
+        self.diverse.toggled.connect(self._set_diverse)
+        self._rates = QActionGroup(self)
+        for rate in RATES:
+            action = QAction(rate_text(rate), self._rates)
+            action.setCheckable(True)
+            action.setData(rate)
+        self._rates.triggered.connect(lambda action: self._set_rate(float(action.data())))
+        self._state.options_changed.connect(self._follow)
+        self._state.library_changed.connect(self._follow)
+        self._follow()
+
+    def menu(self) -> QMenu:
+        """Variety, then the rates."""
+        menu = Menu(self.button)
+        menu.addAction(self.diverse)
+        menu.addSeparator()
+        # With a style sheet the text of a section is not drawn.
+        menu.addAction(tr("Say that there is no good match")).setEnabled(False)
+        menu.addActions(self._rates.actions())
+        return menu
+
+    def open(self) -> None:
+        """The menu below its button."""
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        open_below(self.button, menu)
+
+    def _set_diverse(self, on: bool) -> None:
+        if on != (self._state.diverse > 0.0):
+            self._change(diverse=DIVERSE if on else 0.0)
+
+    def _set_rate(self, rate: float) -> None:
+        self._change(unusual=rate)
+
+    def _change(self, **changes: float) -> None:
+        before = (self._state.diverse, self._state.unusual)
+        self._state.change_search(**changes)
+        if before != (self._state.diverse, self._state.unusual):
+            search_operations.rank(self._context)
+
+    def _follow(self) -> None:
+        self.diverse.setChecked(self._state.diverse > 0.0)
+        for action in self._rates.actions():
+            action.setChecked(action.data() == self._state.unusual)
+
+
+def rate_text(rate: float) -> str:
+    """A rate in words: as for how many of the library's own cases it would be said."""
+    if rate <= 0.0:
+        return tr("Never say it")
+    return tr("As for {share:g} % of the library's cases", share=100 * rate)

@@ -1,0 +1,1 @@
+"""Why two cases are near: the parts of a distance."""

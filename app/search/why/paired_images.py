@@ -1,0 +1,138 @@
+"""Two small images side by side, with the rings and outlines that say where they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from semblance.app.shell.theme import TICK, colour, font, theme
+from semblance.app.widgets.thumbnail_loader import as_image
+from semblance.core.language import tr
+
+_DARK, _LIGHT = "#000000", "#FFFFFF"
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and what is drawn on it.
+
+    ``rings``: (x, y, radius), ``outline``: (x, y) points, both in shares of its width and height (the radius
+    of its width).
+    """
+
+    pixels: npt.NDArray[np.uint8] | None = None
+    rings: tuple[tuple[float, float, float], ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
+    problem: str = ""
+
+
+class MarkedImage(QWidget):
+    """One of the images, whole in a square; rings are lettered a, b, c."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._shown = Marked()
+        self._image: QImage | None = None
+        self._marks = True
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.show_image(Marked())
+
+    @property
+    def marked(self) -> bool:
+        """Whether rings and outlines are drawn."""
+        return self._marks
+
+    @property
+    def shown(self) -> Marked:
+        return self._shown
+
+    def show_image(self, shown: Marked) -> None:
+        self._shown = shown
+        self._image = None if shown.pixels is None else as_image(shown.pixels)
+        told = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
+        self.setAccessibleName(f"{self._name}{told}{': ' + shown.problem if shown.problem else ''}")
+        self.setToolTip(shown.problem)
+        self.update()
+
+    def set_marks(self, on: bool) -> None:
+        """Whether rings and outlines are drawn."""
+        self._marks = on
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(135), theme().px(135))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, 40)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return min(width, theme().px(200))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        painter.fillRect(self.rect(), colour(theme().image_well))
+        if self._image is None:
+            if self._shown.problem:
+                painter.setPen(colour(theme().image_text))
+                flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+                painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._shown.problem)
+        else:
+            size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            where = QRectF(
+                (self.width() - size.width()) / 2,
+                (self.height() - size.height()) / 2,
+                size.width(),
+                size.height(),
+            )
+            painter.drawImage(where, self._image)
+            if self._marks:
+                self._draw_marks(painter, where)
+        painter.end()
+
+    def _draw_marks(self, painter: QPainter, where: QRectF) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if self._shown.outline:
+            line = QPolygonF(
+                [
+                    QPointF(where.x() + x * where.width(), where.y() + y * where.height())
+                    for x, y in self._shown.outline
+                ]
+            )
+            for shade, width in ((_DARK, 3.0), (_LIGHT, 1.5)):
+                painter.setPen(QPen(colour(shade), width))
+                painter.drawPolygon(line)
+        for place, (x, y, radius) in enumerate(self._shown.rings):
+            centre = QPointF(where.x() + x * where.width(), where.y() + y * where.height())
+            around = radius * where.width()
+            for shade, width in ((_DARK, 3.0), (theme().region, 1.5)):
+                painter.setPen(QPen(colour(shade), width))
+                painter.drawEllipse(centre, around, around)
+            self._draw_letter(painter, where, centre, around, "abc"[place % 3])
+
+    def _draw_letter(
+        self, painter: QPainter, where: QRectF, centre: QPointF, around: float, letter: str
+    ) -> None:
+        side = theme().px(13)
+        at = centre + QPointF(0.71 * around, -0.71 * around)
+        left = min(max(at.x(), where.left() + side / 2), where.right() - side / 2)
+        top = min(max(at.y(), where.top() + side / 2), where.bottom() - side / 2)
+        disc = QRectF(left - side / 2, top - side / 2, side, side)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour(_DARK))
+        painter.drawEllipse(disc)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(colour(_LIGHT))
+        painter.setFont(font(TICK, 600))
+        painter.drawText(disc, Qt.AlignmentFlag.AlignCenter, letter)

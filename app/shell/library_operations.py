@@ -1,0 +1,219 @@
+"""Opening, filling and closing libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from semblance.app.search.saved import saved_searches
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.workflows.library import import_source as import_workflow
+from semblance.core.workflows.library import library_snapshot, relink_images
+from semblance.core.workflows.library.import_source import ImportResult
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.searches import saved_searches as kept
+
+#: What is to happen once the library was read again: its path, and what to do.
+_waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
+
+
+def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
+    """Show the library at ``path`` as it was left, or say why not."""
+    job = context.jobs.run(
+        tr("Opening {name}", name=path.name),
+        library_snapshot.read_snapshot,
+        path,
+        lane=Lane.LOOK,
+        channel="library",
+    )
+
+    def show(snapshot: LibrarySnapshot) -> None:
+        before = context.state.path
+        _leave(context)
+        context.state.set_library(snapshot)
+        if before is not None and before != path:
+            context.jobs.close_library(before)
+        context.settings.opened(path)
+        context.settings.last_library = path
+        if not snapshot.writable:
+            context.messages.info(
+                tr("{name} is open for looking only: its folder cannot be written to.", name=snapshot.name),
+                tr("To add cases or train, copy it to a folder you may write to."),
+            )
+        _restore(context, path)
+        if then is not None:
+            then()
+
+    return context.follow(job, show)
+
+
+def renew(context: Context, then: Callable[[], None] | None = None) -> None:
+    """Read the open library again after it was changed.
+
+    A later call may take the place of this one; what is to happen ``then`` happens all the same.
+    """
+    path = context.state.path
+    if path is None:
+        return
+    waiting = _waiting.setdefault(context.jobs, [])
+    if then is not None:
+        waiting.append((path, then))
+    job = context.jobs.run(
+        tr("Reading the library"),
+        library_snapshot.read_snapshot,
+        path,
+        lane=Lane.LOOK,
+        channel="renew",
+        quiet=True,
+    )
+
+    def show(snapshot: LibrarySnapshot) -> None:
+        due = waiting.copy()
+        waiting.clear()
+        if context.state.path == snapshot.path:
+            context.state.renew_library(snapshot)
+            for where, run in due:
+                if where == context.state.path:
+                    run()
+
+    context.follow(job, show)
+
+
+def close_library(context: Context) -> None:
+    """Back to the start page; what was shown is kept for the next time."""
+    _leave(context)
+    context.settings.last_library = None
+    before = context.state.path
+    context.state.set_library(None)
+    if before is not None:
+        context.jobs.close_library(before)
+
+
+def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
+    """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
+    job = context.jobs.run(
+        tr("Looking into {name}", name=source.name),
+        import_workflow.recognise_source,
+        source,
+        lane=Lane.LOOK,
+        channel="recognise",
+    )
+    return context.follow(job, then)
+
+
+def import_source(
+    context: Context,
+    source: Path,
+    library: Path,
+    kind: str,
+    then: Callable[[ImportResult], None] | None = None,
+    *,
+    identified: bool = False,
+) -> Job:
+    """Bring ``source`` into ``library`` in the background and show it; ``identified`` keeps patient ids."""
+    job = context.jobs.run(
+        tr("Importing {name}", name=source.name),
+        import_workflow.import_source,
+        source,
+        library,
+        kind=kind,
+        identified=identified,
+        there=context.state.path == library,
+        channel=f"import {library}",
+    )
+
+    def show(result: ImportResult) -> None:
+        said = tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
+        opened = context.state.library if context.state.path == library else None
+        if result.added and opened is not None and opened.feature_sets:
+            said = tr("{said}; they have no features yet (Metric > Extract features…)", said=said)
+        if result.failed:
+            context.messages.warning(
+                tr_n(
+                    "{name}: {said}; {n} file could not be read.",
+                    "{name}: {said}; {n} files could not be read.",
+                    len(result.failed),
+                    name=source.name,
+                    said=said,
+                ),
+                " ".join(
+                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
+                ),
+            )
+        else:
+            context.messages.info(
+                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(translate, result.notes))
+            )
+        if context.state.path == library:
+            renew(context)
+        else:
+            open_library(context, library)
+        if then is not None:
+            then(result)
+
+    return context.follow(job, show)
+
+
+def relink(context: Context, folder: Path) -> None:
+    """Look for moved images under ``folder``."""
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run(tr("Finding moved images"), relink_images.relink, path, folder)
+
+    def show(result: relink_images.RelinkResult) -> None:
+        context.messages.info(
+            tr(
+                "{found:,} images found again, {missing:,} still missing.",
+                found=result.found,
+                missing=result.still_missing,
+            )
+        )
+        renew(context)
+
+    context.follow(job, show)
+
+
+def remember_before_end(context: Context) -> None:
+    """Keep what is shown; returns when it is written, for the program is about to end."""
+    job = _remember(context)
+    if job is not None:
+        context.jobs.wait(job)
+
+
+def _leave(context: Context) -> None:
+    """What is shown is kept for the next time; what is asked has no answer any more."""
+    _remember(context)
+    search_operations.drop(context)
+
+
+def _remember(context: Context) -> Job | None:
+    """Keep what is shown in the library that is about to be left."""
+    library = context.state.library
+    if library is None or not library.writable:
+        return None
+    job = context.jobs.run(
+        tr("Keeping what is shown"),
+        library_snapshot.save_state,
+        library.path,
+        context.state.memory(),
+        lane=Lane.LOOK,
+        quiet=True,
+    )
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def _restore(context: Context, path: Path) -> None:
+    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
+
+    def show(found: kept.ReopenedSearch | None) -> None:
+        if found is not None and context.state.path == path and context.state.query is None:
+            saved_searches.show_last(context, found)
+
+    context.follow(job, show)

@@ -1,0 +1,101 @@
+"""Drawing plots in the background and saving them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.reports.curves import Curve
+from semblance.core.reports.map_figure import MapDrawing
+from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
+from semblance.core.workflows.reports import export_plots
+
+
+def draw(
+    context: Context,
+    kind: str,
+    curves: Sequence[Curve],
+    layout: PlotLayout,
+    then: Callable[[bytes], None],
+    *,
+    channel: str,
+) -> Job:
+    """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
+    job = context.jobs.run(
+        tr("Drawing a plot"),
+        export_plots.draw,
+        kind,
+        tuple(curves),
+        layout,
+        lane=Lane.DRAW,
+        channel=channel,
+        quiet=True,
+    )
+    return context.follow(job, then)
+
+
+def save(
+    context: Context,
+    path: Path,
+    plots: Mapping[str, Sequence[Curve]],
+    *,
+    theme: ThemeName = "print",
+    titles: Mapping[str, str] | None = None,
+    note: str = "",
+) -> Job:
+    """Write plots to files and say which; ``note``: on what they were measured."""
+    job = context.jobs.run(
+        tr("Saving {name}", name=path.name),
+        export_plots.export_plots,
+        path,
+        dict(plots),
+        theme=theme,
+        titles=dict(titles or {}),
+        note=note,
+        library=context.state.path,
+        lane=Lane.DRAW,
+    )
+
+    return _value_runs(context, job)
+
+
+def save_map(context: Context, path: Path, the_map: MapDrawing, *, theme: ThemeName) -> Job:
+    """Write a map to a file and say where."""
+    job = context.jobs.run(
+        tr("Saving {name}", name=path.name),
+        export_plots.export_map,
+        path,
+        the_map,
+        theme=theme,
+        library=context.state.path,
+        lane=Lane.DRAW,
+    )
+    return _value_runs(context, job)
+
+
+def save_scores(
+    context: Context, path: Path, text: str, *, what: str = "scores", identified: bool = False
+) -> Job:
+    """Write a table, as CSV text, and say where; ``what`` it is goes into the library's log of exports."""
+    job = context.jobs.run(
+        tr("Saving {name}", name=path.name),
+        export_plots.export_scores,
+        path,
+        text,
+        library=context.state.path,
+        what=what,
+        identified=identified,
+        lane=Lane.DRAW,
+    )
+    return _value_runs(context, job)
+
+
+def _value_runs(context: Context, job: Job) -> Job:
+    def tell(files: list[Path]) -> None:
+        names = ", ".join(file.name for file in files)
+        context.messages.info(tr("Saved {names} in {folder}.", names=names, folder=files[0].parent))
+
+    return context.follow(job, tell)

@@ -1,0 +1,107 @@
+"""Asking: a query goes to the asking process, its ranking comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.formats import IMAGE_SUFFIXES
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import explain_distance, rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+
+#: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
+READY = "made ready"
+_RANKING = "ask"
+#: Cases ranked for the window; a script asks for as many as it likes.
+SHOWN = 200
+#: Endings of files to ask with; DICOM files often have none and are under "All files".
+ENDINGS = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+FILES = ";;".join(
+    (
+        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
+        tr("All files (*)"),
+    )
+)
+
+
+def ask(context: Context, query: Query) -> None:
+    """Make ``query`` the query and rank the library by it."""
+    context.state.set_query(query)
+    rank(context)
+
+
+def ask_region(context: Context, region: Region | None) -> None:
+    """The same query, by its part inside ``region`` only."""
+    if context.state.query is not None and context.state.query.region != region:
+        context.state.set_region(region)
+        rank(context)
+
+
+def rank(context: Context) -> None:
+    """Rank anew: the query, metric or options changed. A ranking still under way is dropped."""
+    state = context.state
+    if state.path is None or state.query is None:
+        return
+    if state.search is None:
+        state.set_asked(None)
+        return
+    context.jobs.drop(READY)
+    job = context.jobs.run(
+        tr("Searching"),
+        rank_cases.rank_cases,
+        state.path,
+        state.search,
+        k=SHOWN,
+        lane=Lane.ASK,
+        channel=_RANKING,
+        quiet=True,
+    )
+
+    def show(asked: RankedSearch) -> None:
+        state.set_asked(asked)
+
+    def fail(error: SemblanceError) -> None:
+        state.set_asked(None)
+        context.messages.error(error)
+
+    job.done.connect(show)
+    job.failed.connect(fail)
+    state.ranking_awaited.emit()
+
+
+def drop(context: Context) -> None:
+    """Drop a ranking still under way: its library is left."""
+    context.jobs.drop(_RANKING)
+
+
+def rank_by_scored(context: Context, metric: str) -> None:
+    """Rank anew where the ranking is by ``metric``, which was scored: its vote is an estimate now."""
+    search = context.state.search
+    if search is not None and search.metric == metric:
+        rank(context)
+
+
+def differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
+    """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
+
+    Nothing comes where it cannot be told: it is a hint beside a distance, no answer of its own.
+    """
+    asked, path = context.state.asked, context.state.path
+    if path is None or asked is None or not cases:
+        return
+    job = context.jobs.run(
+        tr("Looking for differences"),
+        explain_distance.most_different_groups,
+        path,
+        asked.search,
+        list(cases),
+        lane=Lane.ASK,
+        channel="differences",
+        quiet=True,
+    )
+    job.done.connect(then)

@@ -1,0 +1,375 @@
+"""The one place that knows what is open, asked and ranked; signals when it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from semblance.core.errors import SemblanceError
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from semblance.core.imaging.region import Region
+    from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.workflows.imaging.card_images import WindowLevel
+    from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
+    from semblance.core.workflows.metrics.training_curve import CurvePoint
+    from semblance.core.workflows.searches.rank_cases import RankedSearch
+    from semblance.core.workflows.searches.search_result import SearchResult
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A training under way or just ended: its live curve."""
+
+    name: str
+    learner: str
+    rounds: int | None
+    points: tuple[CurvePoint, ...] = ()
+    running: bool = True
+
+
+#: Stands for a query until there is one.
+_NOTHING = Query()
+
+
+class State(QObject):
+    """Plain values with signals; widgets read them and listen, operations write them.
+
+    ``search_changed``: anything of :attr:`search` is different; ``options_changed``: what is hidden, folded,
+    diverse or called no good match.
+    """
+
+    library_changed = Signal()
+    cases_changed = Signal()
+    metric_changed = Signal()
+    query_changed = Signal()
+    #: An answer is on its way.
+    ranking_awaited = Signal()
+    ranking_changed = Signal()
+    training_changed = Signal()
+    search_changed = Signal()
+    options_changed = Signal()
+    window_level_changed = Signal()
+    picked_changed = Signal()
+    refusal_changed = Signal()
+    named = Signal()
+    extracting_changed = Signal()
+    view_wanted = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.library: LibrarySnapshot | None = None
+        self.metric: MetricFacts | None = None
+        self.features = ""
+        #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
+        self.asked: RankedSearch | None = None
+        self.training: TrainingRun | None = None
+        #: The extractor that gives the cases their numbers just now; empty for none.
+        self.extracting = ""
+        #: Rows of the cases chosen on the map, ascending; ``None``: all.
+        self.picked: npt.NDArray[np.int64] | None = None
+        #: How the query's image is seen; ``None`` for colour and without an image.
+        self.window_level: WindowLevel | None = None
+        #: Why the current metric cannot be refined by clicks, once that is known.
+        self.refusal: SemblanceError | None = None
+        #: The kept search that is open; empty for one without a name.
+        self.search_name = ""
+        #: How the present search is seen, in the window's own words; kept with it.
+        self.view: Mapping[str, Any] = {}
+        self._search = Search("", _NOTHING, new_ledger())
+        #: How many judgements are in force, counted once for each answer.
+        self._counted: tuple[RankedSearch | None, int] = (None, 0)
+
+    @property
+    def columns(self) -> CaseColumns:
+        """The cases of the open library (none without one)."""
+        return self.library.columns if self.library else self._no_cases
+
+    @cached_property
+    def _no_cases(self) -> CaseColumns:
+        from semblance.core.library.case_columns import no_cases
+
+        return no_cases()
+
+    @property
+    def path(self) -> Path | None:
+        return self.library.path if self.library else None
+
+    @property
+    def search(self) -> Search | None:
+        """What is asked, with all that was changed about it; ``None`` without a query or metric."""
+        search = self._search
+        return None if self.metric is None or search.query == _NOTHING else search
+
+    @property
+    def ledger(self) -> str:
+        """Where the judgements of the present search are kept."""
+        return self._search.ledger
+
+    @property
+    def query(self) -> Query | None:
+        return None if self._search.query == _NOTHING else self._search.query
+
+    @property
+    def ranking(self) -> SearchResult | None:
+        return None if self.asked is None else self.asked.result
+
+    @property
+    def hide_same_patient(self) -> bool:
+        return self._search.hide_same_patient
+
+    @property
+    def fold_alike(self) -> bool:
+        return self._search.fold_duplicates
+
+    @property
+    def diverse(self) -> float:
+        return self._search.diverse
+
+    @property
+    def unusual(self) -> float:
+        return self._search.unusual
+
+    def set_library(self, library: LibrarySnapshot | None) -> None:
+        """Another library, or none: nothing of the one before stays but the options."""
+        self.library = library
+        self.metric = self.asked = self.training = self.picked = None
+        before = self._search
+        self._search = Search(
+            "",
+            _NOTHING,
+            new_ledger(),
+            hide_same_patient=before.hide_same_patient,
+            fold_duplicates=before.fold_duplicates,
+            diverse=before.diverse,
+            unusual=before.unusual,
+        )
+        self.features, self.search_name, self.view = "", "", {}
+        if library is not None:
+            self._choose_defaults()
+        self.library_changed.emit()
+        self.named.emit()
+        self.cases_changed.emit()
+        self.metric_changed.emit()
+        self.query_changed.emit()
+        self.search_changed.emit()
+        self.ranking_changed.emit()
+        self.training_changed.emit()
+        self.picked_changed.emit()
+
+    def renew_library(self, library: LibrarySnapshot) -> None:
+        """A newer snapshot of the library that is open; query and ranking stay."""
+        self.library = library
+        name = self.metric.name if self.metric else None
+        self.metric = next((m for m in library.metrics if m.name == name), None)
+        self._choose_defaults()
+        self.cases_changed.emit()
+        self.metric_changed.emit()
+        if self.metric is None or self.metric.name != name:
+            self.search_changed.emit()
+
+    def _choose_defaults(self) -> None:
+        assert self.library is not None
+        names = [s.name for s in self.library.feature_sets]
+        if self.features not in names:
+            self.features = names[0] if names else ""
+        if self.metric is None and self.library.metrics:
+            self.metric = self.library.metrics[-1]
+            self.features = self.metric.features
+        self._follow_metric()
+
+    def _follow_metric(self) -> None:
+        """The search is by the current metric; feature groups of other features mean nothing to it."""
+        name = self.metric.name if self.metric else ""
+        if name != self._search.metric:
+            known = {m.name: m.features for m in self.library.metrics} if self.library else {}
+            same = known.get(name) == known.get(self._search.metric)
+            without = self._search.without if same else ()
+            self._search = replace(self._search, metric=name, without=without)
+
+    def set_metric(self, name: str) -> None:
+        if self.library is None or (self.metric is not None and self.metric.name == name):
+            return
+        found = next((m for m in self.library.metrics if m.name == name), None)
+        if found is not None:
+            self.metric, self.features = found, found.features
+            self._follow_metric()
+            self.metric_changed.emit()
+            self.search_changed.emit()
+
+    def set_features(self, name: str) -> None:
+        if name != self.features:
+            self.features = name
+            self.metric_changed.emit()
+
+    def set_query(self, query: Query | None) -> None:
+        """Ask something else, or nothing. Examples stay with a query whose region alone is another; the
+        judgements stay with the search."""
+        before, wanted = self._search.query, query or _NOTHING
+        changes: dict[str, Any] = {"query": wanted}
+        if (before.case, before.image) != (wanted.case, wanted.image):
+            changes |= {"like": (), "unlike": ()}
+        self._search = replace(self._search, **changes)
+        self.query_changed.emit()
+        self.search_changed.emit()
+
+    def set_region(self, region: Region | None) -> None:
+        """Ask with a part of the present query, or with the whole of it."""
+        if self.query is not None and self.query.region != region:
+            self.set_query(replace(self.query, region=region))
+
+    def change_search(self, **changes: Any) -> None:
+        """Other fields of the search than its metric and query; ``search_changed`` where one is different."""
+        changed = replace(self._search, **changes)
+        if changed != self._search:
+            options = {"hide_same_patient", "fold_duplicates", "diverse", "unusual"} & set(changes)
+            self._search = changed
+            self.search_changed.emit()
+            if options:
+                self.options_changed.emit()
+
+    def restore_search(self, search: Search) -> None:
+        """Take over a kept search, as far as its metric is there; nothing is ranked yet, nor named."""
+        self.set_search_name("")
+        self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
+        self.asked = None
+        self.set_metric(search.metric)
+        # The ranking there was is gone before the query is told: what follows waits for an answer.
+        self.ranking_changed.emit()
+        self.query_changed.emit()
+        self.options_changed.emit()
+        self.search_changed.emit()
+
+    def set_search_name(self, name: str) -> None:
+        """The present search is kept under ``name`` from now on; empty for none."""
+        if name != self.search_name:
+            self.search_name = name
+            self.named.emit()
+
+    def restore_view(self, view: Mapping[str, Any]) -> None:
+        """Let the window show the present search as it was seen."""
+        self.view = view
+        self.view_wanted.emit(view)
+
+    def set_asked(self, asked: RankedSearch | None) -> None:
+        """The ranking of the present search, or none."""
+        self.asked = asked
+        self.ranking_changed.emit()
+
+    def set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
+        changes: dict[str, Any] = {}
+        if hide_same_patient is not None:
+            changes["hide_same_patient"] = hide_same_patient
+        if fold_alike is not None:
+            changes["fold_duplicates"] = fold_alike
+        self.change_search(**changes)
+
+    def set_window_level(self, window_level: WindowLevel | None) -> None:
+        """Set the window and level the query's image is shown with (``None``: none, or colour)."""
+        if window_level != self.window_level:
+            self.window_level = window_level
+            self.window_level_changed.emit()
+
+    def set_refusal(self, refusal: SemblanceError | None) -> None:
+        """Clicks can, or cannot, refine the current metric."""
+        self.refusal = refusal
+        self.refusal_changed.emit()
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether ranked cases can be judged now."""
+        writable = self.library is not None and self.library.writable
+        return writable and self.ranking is not None and self.refusal is None
+
+    @property
+    def judged(self) -> int:
+        """How many judgements of the search are in force."""
+        asked = self.asked
+        if self._counted[0] is not asked:
+            count = 0 if asked is None else sum(entry.undone is None for entry in asked.entries)
+            self._counted = (asked, count)
+        return self._counted[1]
+
+    def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
+        """Show these cases of the library alone, or all again; none at all stands for all."""
+        import numpy as np
+
+        chosen = None if rows is None or not len(rows) else np.unique(rows)
+        before = self.picked
+        if (chosen is None) != (before is None) or (
+            chosen is not None and before is not None and not np.array_equal(chosen, before)
+        ):
+            self.picked = chosen
+            self.picked_changed.emit()
+
+    def set_training(self, training: TrainingRun | None) -> None:
+        self.training = training
+        self.training_changed.emit()
+
+    def set_extracting(self, extractor: str) -> None:
+        self.extracting = extractor
+        self.extracting_changed.emit()
+
+    @property
+    def there(self) -> set[str]:
+        """What commands can need, as far as it is there now."""
+        out: set[str] = set()
+        if self.library is not None:
+            out.add("library")
+            if len(self.library.metrics) > 1:
+                out.add("two metrics")
+            if self.library.writable:
+                out.add("writable")
+                if self.library.feature_sets:
+                    out.add("features")
+        if self.metric is not None:
+            out.add("metric")
+            if "writable" in out:
+                out.add("to score")
+            if self.metric.scores:
+                out.add("scores")
+        if self.query is not None:
+            out.add("query")
+            if "writable" in out:
+                out.add("to keep")
+        if self.ranking is not None:
+            out.add("ranking")
+        out |= self._judgements_there()
+        out |= self._examples_there()
+        if self.training is not None and self.training.running:
+            out.add("training")
+        return out
+
+    def _examples_there(self) -> set[str]:
+        out: set[str] = set()
+        if self.search is not None:
+            out.add("example")
+            if self.search.like or self.search.unlike:
+                out.add("examples")
+        if self.metric is not None and self.library is not None and self.library.writable:
+            out.add("concept")
+        return out
+
+    def _judgements_there(self) -> set[str]:
+        out = {"judging"} if self.can_judge else set()
+        if self.judged:
+            out.add("judged")
+        if self.asked is not None and self.judged < len(self.asked.entries):
+            out.add("undone")
+        return out
+
+    def memory(self) -> Mapping[str, Any]:
+        """What to keep in the library of the present search, for the next start or under its name."""
+        from semblance.core.workflows.searches.saved_searches import search_record
+
+        return search_record(self._search, self.asked, self.view, self.search_name)

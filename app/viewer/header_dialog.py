@@ -1,0 +1,201 @@
+"""What a file says of its image: a table with search; who the patient is stays hidden unless asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QTableView,
+    QWidget,
+)
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.viewer.header_rows import COLUMNS, HeaderRows
+from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.tab_order import Dialog
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import read_header
+from semblance.core.workflows.imaging.read_header import HeaderTable
+
+_ROW = 24
+
+
+class _Table(QTableView):
+    """``copy_wanted``: Ctrl+C, which would copy one cell only."""
+
+    copy_wanted = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class HeaderDialog(Dialog):
+    """One header at a time; a later :meth:`read` replaces it."""
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._table: HeaderTable | None = None
+        self._job: Job | None = None
+        self.setWindowTitle(tr("What the file says"))
+        give_size(self, 860, 600)
+        self.rows = HeaderRows(self)
+        self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
+        self.told = QLabel()
+        set_look(self.told, role="second")
+        self.search = SearchField(tr("Search tags, names and values"), sign="search")
+        self.search.searched.connect(self._search)
+        self.who = QCheckBox(tr("show who it is"))
+        self.who.setToolTip(tr("Names, dates, places and numbers by which someone could be found"))
+        self.who.toggled.connect(self._show_who)
+        self.table = _Table()
+        self.table.setAccessibleName(tr("Entries of the file"))
+        self.table.setModel(self.rows)
+        for_reading(self.table)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        head = self.table.horizontalHeader()
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        head.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
+        self.search.down_wanted.connect(self.table.setFocus)
+        self.notice = EmptyState()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.table)
+        self.pages.addWidget(self.notice)
+        self.table.copy_wanted.connect(self.copy_rows)
+        copy = QAction(tr("Copy the rows\tCtrl+C"), self.table)
+        copy.triggered.connect(self.copy_rows)
+        self.table.addAction(copy)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._copy = QPushButton(tr("Copy the rows"))
+        self._copy.setToolTip(tr("The rows chosen, or all that are shown (Ctrl+C in the table)"))
+        self._copy.clicked.connect(self.copy_rows)
+        self._lay_out()
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _lay_out(self) -> None:
+        head = hbox(spacing=12)
+        head.addWidget(self._name, 1)
+        head.addWidget(self.told)
+        line = hbox(spacing=12)
+        line.addWidget(self.search, 1)
+        line.addWidget(self.who)
+        column = column_of(self)
+        column.addLayout(head)
+        column.addLayout(line)
+        column.addWidget(self.pages, 1)
+        column.addLayout(closing_row(self, self._copy))
+
+    def _fit(self) -> None:
+        self.table.verticalHeader().setDefaultSectionSize(theme().px(_ROW))
+        for column, width in enumerate((88, 264, 40)):
+            self.table.setColumnWidth(column, theme().px(width))
+
+    def read(self, library: Path | None, what: int | ImageAddress, place: int | None) -> None:
+        """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
+        self._table = None
+        self.rows.set_lines([])
+        self.who.setChecked(False)
+        self._say("hourglass", "", tr("Reading…"))
+        try:
+            job = self._context.jobs.run(
+                tr("Reading the header"),
+                read_header.read_header,
+                library,
+                what,
+                place,
+                lane=Lane.LOOK,
+                channel="header",
+                quiet=True,
+            )
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        job.done.connect(self._fill)
+        job.failed.connect(self._fail)
+        job.ended.connect(lambda: self._ended(job))
+
+    def copy_rows(self) -> None:
+        """The chosen rows, or all that are shown, to the clipboard; what is hidden stays hidden."""
+        chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
+        rows = chosen or range(len(self.rows.found))
+        QGuiApplication.clipboard().setText("\n".join(self.rows.row_text(row) for row in rows))
+
+    def done(self, result: int) -> None:
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+        super().done(result)
+
+    def _ended(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+
+    def _fill(self, table: HeaderTable) -> None:
+        self._table = table
+        self._name.setText(table.name)
+        self.who.setVisible(table.dicom)
+        for column in (0, 2):
+            self.table.setColumnHidden(column, not table.dicom)
+        self.rows.set_lines(table.lines)
+        self._tell()
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._say("warning", tr("The header cannot be read"), f"{error.message} {error.hint}")
+
+    def _say(self, icon: str, title: str, text: str) -> None:
+        self.notice.set_icon(icon)
+        self.notice.say(title, text)
+        self.pages.setCurrentWidget(self.notice)
+        self.told.setText("")
+        self._copy.setEnabled(False)
+
+    def _search(self, text: str) -> None:
+        self.rows.search(text)
+        self._tell()
+
+    def _show_who(self, on: bool) -> None:
+        self.rows.show_who(on)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._table is None:
+            return
+        shown, every = len(self.rows.found), len(self._table.lines)
+        text = (
+            tr("{n:,} entries", n=every)
+            if shown == every
+            else tr("{shown:,} of {every:,} entries", shown=shown, every=every)
+        )
+        if self._table.left:
+            text += tr(", {n:,} more not listed", n=self._table.left)
+        if not shown:
+            self._say(
+                "search", tr("Nothing found"), tr("No entry has these words. Hidden values are not searched.")
+            )
+        else:
+            self.pages.setCurrentWidget(self.table)
+            self._copy.setEnabled(True)
+        self.told.setText(text)

@@ -1,0 +1,43 @@
+"""Which image a query speaks of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from semblance.core.imaging.display import DisplayImage
+    from semblance.core.imaging.region import Region
+    from semblance.core.library.case_columns import CaseColumns
+
+
+@dataclass(frozen=True)
+class QuerySource:
+    """A case of a library or a file, whatever the region asked with."""
+
+    library: Path | None
+    case: str | None
+    image: Path | None
+
+    @property
+    def name(self) -> str:
+        """The whole id, or the file's name."""
+        return self.case or (self.image.name if self.image else "")
+
+    def label(self, columns: CaseColumns) -> str:
+        """What the library calls it where there is little room."""
+        index = columns.index_of_id(self.case) if self.case else -1
+        return columns.labels[index] if index >= 0 else self.name
+
+
+def inside(region: Region | None, image: DisplayImage) -> Region | None:
+    """``region`` as far as it lies in ``image``; one remembered from another image may not."""
+    if region is None:
+        return None
+    try:
+        return region.clipped(image.height, image.width)
+    except BadInput:
+        return None

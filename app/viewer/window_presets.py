@@ -1,0 +1,56 @@
+"""Windows a user keeps under a name, for every image from then on."""
+
+from __future__ import annotations
+
+import json
+
+from PySide6.QtWidgets import QInputDialog, QWidget
+
+from semblance.app.shell.settings import Settings
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.window_level import Preset
+from semblance.core.language import tr
+
+_KEY = "presets"
+#: Keys of the first own presets; 3 to 7 are those of computed tomography.
+_KEYS = ("8", "9", "2")
+MOST = 20
+
+
+def own_presets(settings: Settings) -> tuple[Preset, ...]:
+    """The user's, in the order they were kept; damaged entries are left out."""
+    try:
+        entries = json.loads(settings.text(_KEY, "[]"))
+        found = [(str(name), float(width), float(level)) for name, width, level in entries]
+    except (ValueError, TypeError):
+        return ()
+    keys = (*_KEYS, *[""] * MOST)
+    kept = [entry for entry in found[:MOST] if entry[1] > 0]
+    return tuple(Preset(keys[place], *entry) for place, entry in enumerate(kept))
+
+
+def keep_preset(view: ImageView, settings: Settings, name: str) -> None:
+    """Keep the greys in force under ``name``; one of the same name is replaced."""
+    image, window = view.image, view.window_level
+    if image is None or window is None or not name.strip():
+        return
+    low, high = image.value(window.low), image.value(window.high)
+    others = [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name.strip()]
+    _write(settings, [*others[-(MOST - 1) :], (name.strip(), high - low, (low + high) / 2)])
+    view.own_presets = own_presets(settings)
+
+
+def forget_preset(view: ImageView, settings: Settings, name: str) -> None:
+    _write(settings, [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name])
+    view.own_presets = own_presets(settings)
+
+
+def ask_to_keep(view: ImageView, settings: Settings, parent: QWidget) -> None:
+    """Ask for the name to keep the greys in force under."""
+    name, given = QInputDialog.getText(parent, tr("Keep these greys"), tr("Name of the preset:"))
+    if given:
+        keep_preset(view, settings, name)
+
+
+def _write(settings: Settings, entries: list[tuple[str, float, float]]) -> None:
+    settings.set_text(_KEY, json.dumps(entries))

@@ -1,0 +1,51 @@
+"""Which cases of a grid are chosen together."""
+
+from __future__ import annotations
+
+from semblance.app.widgets.cards.case_model import Deck
+
+NONE = -1
+
+
+class Selection:
+    """Catalogue rows chosen beside the current case; empty while there is only that one.
+
+    ``anchor`` is the row a range is counted from.
+    """
+
+    def __init__(self) -> None:
+        self.rows: frozenset[int] = frozenset()
+        self.anchor = NONE
+
+    def only(self, row: int) -> bool:
+        """Choose ``row`` alone; whether that changed anything."""
+        changed, self.rows, self.anchor = bool(self.rows), frozenset(), row
+        return changed
+
+    def toggle(self, row: int, current: int) -> None:
+        """Add ``row`` to what is chosen, or take it out; ``current`` counts as chosen so far."""
+        chosen = self.rows or frozenset({current} - {NONE})
+        self.rows, self.anchor = chosen ^ {row}, row
+
+    def reach(self, deck: Deck, place: int, current: int) -> None:
+        """Choose everything from the anchor to ``place``."""
+        if self.anchor == NONE:
+            self.anchor = current
+        start = deck.place_of(self.anchor) if self.anchor != NONE else place
+        first, last = sorted((start if start >= 0 else place, place))
+        self.rows = frozenset(deck.columns.case_row[deck.order[first : last + 1]].tolist())
+
+    def everything(self, deck: Deck) -> None:
+        """Choose all cases shown."""
+        self.rows = frozenset(deck.columns.case_row[deck.order].tolist())
+
+    def keep(self, deck: Deck) -> None:
+        """Forget the rows that ``deck`` does not show."""
+        if self.rows:
+            self.rows &= frozenset(deck.columns.case_row[deck.order].tolist())
+
+    def of(self, deck: Deck, current: int) -> list[int]:
+        """What is chosen, in the order shown; the current case where nothing else is."""
+        if not self.rows:
+            return [current] if current != NONE else []
+        return sorted(self.rows, key=deck.place_of)

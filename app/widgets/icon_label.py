@@ -1,0 +1,29 @@
+"""An icon to look at, in a colour of the theme."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import news, theme
+
+
+class Sign(QWidget):
+    """``icon``, ``size`` px wide, in the theme's colour called ``shade``; sharp on every screen."""
+
+    def __init__(self, icon: str, shade: str = "second", size: int = 16) -> None:
+        super().__init__()
+        self.icon, self._shade, self._size = icon, shade, size
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        side = theme().px(self._size)
+        self.setFixedSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shade = str(getattr(theme(), self._shade))
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, icon_pixmap(self.icon, self.width(), shade, self.devicePixelRatioF()))
+        painter.end()

@@ -1,0 +1,1 @@
+"""Plots shown as rendered figures, and live curves."""

@@ -1,0 +1,260 @@
+"""A plot shown as an image that another process draws."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFontInfo,
+    QGuiApplication,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QFileDialog, QMenu, QSizePolicy, QWidget
+
+from semblance.app.shell import plot_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import colour, font, news, theme
+from semblance.app.widgets.menus import Menu
+from semblance.core.language import tr
+from semblance.core.reports.curves import Curve, in_words
+from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
+
+#: A pause in resizing before the plot is drawn anew.
+REDRAW_MS = 120
+#: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
+SAVE_AS = (
+    (tr("PNG image for print") + " (*.png)", ".png", False),
+    (tr("PNG image as seen") + " (*.png)", ".png", True),
+    (tr("SVG for print") + " (*.svg)", ".svg", False),
+    (tr("PDF for print") + " (*.pdf)", ".pdf", False),
+    (tr("CSV, the numbers") + " (*.csv)", ".csv", False),
+)
+_numbers = itertools.count(1)
+
+
+class FigureView(QWidget):
+    """Shows ``kind`` of plot (``semblance.core.reports.curves.KINDS``); drawn again when its room or the theme changes.
+
+    Until the new image is there the old one is shown in the new size. ``entered``: the cases behind it are
+    wanted, where :meth:`let_enter` was called.
+    """
+
+    entered = Signal()
+
+    def __init__(self, context: Context, kind: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._kind = context, kind
+        self._channel = f"draw {next(_numbers)}"
+        self._curves: tuple[Curve, ...] = ()
+        self._named = True
+        self._entry = ""
+        self._title = self._note = ""
+        self._image = QImage()
+        self._due, self._asked = True, False
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMinimumSize(QSize(120, 60))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._soon = one_shot(self, self._draw)
+        self._theme = theme()
+        news.changed.connect(self._theme_changed)
+        self.set_curves(())
+
+    def let_enter(self, words: str) -> None:
+        """A click, Enter or the menu emits ``entered``; ``words`` say what that shows."""
+        self._entry = words
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(words)
+
+    def set_curves(
+        self, curves: Sequence[Curve], *, named: bool = True, title: str = "", note: str = ""
+    ) -> None:
+        """What to draw. ``named``: with a key to the names; ``title`` and ``note`` (on what it was measured)
+        go above saved plots and are read aloud."""
+        changed = (tuple(curves), named) != (self._curves, self._named)
+        self._curves, self._named, self._title, self._note = tuple(curves), named, title, note
+        self.setAccessibleName(title or tr("Plot"))
+        words = in_words(self._curves)
+        self.setAccessibleDescription(
+            tr("{words} Measured on {note}.", words=words, note=note) if note and curves else words
+        )
+        if changed:
+            self._wanted(0)
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return self._curves
+
+    def image(self) -> QImage:
+        """The image now shown; null before the first is there."""
+        return self._image
+
+    def save_as(self) -> None:
+        """Ask for a file and write the plot to it."""
+        if not self._curves:
+            self._context.messages.info(tr("There is nothing in this plot to save yet."))
+            return
+        path, as_seen = ask_where(self, self._context, self._title or tr("plot"))
+        if path is not None:
+            plot_operations.save(
+                self._context,
+                path,
+                {self._kind: self._curves},
+                theme=theme_name() if as_seen else "print",
+                titles={self._kind: self._title},
+                note=self._note,
+            )
+
+    def copy_image(self) -> None:
+        """Put the image as shown on the clipboard."""
+        if not self._image.isNull():
+            QGuiApplication.clipboard().setImage(self._image)
+
+    def menu(self) -> QMenu:
+        """What can be done with the plot."""
+        menu = Menu(self)
+        if self._entry:
+            menu.addAction(self._entry, self.entered.emit).setEnabled(bool(self._curves))
+        save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)
+        save.setEnabled(bool(self._curves))
+        copy = menu.addAction(icon("copy"), tr("Copy image"), self.copy_image)
+        copy.setEnabled(not self._image.isNull())
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._enter()
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._entry and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._enter()
+        else:
+            super().keyPressEvent(event)
+
+    def _enter(self) -> None:
+        if self._entry and self._curves:
+            self.entered.emit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu().popup(event.globalPos())
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._wanted(0)
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._wanted(REDRAW_MS if self._asked else 0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._due:
+            self._wanted(0)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 160)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour(theme().panel))
+        if not self._image.isNull():
+            exact = self._image.size() == self._pixels()
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, not exact)
+            painter.drawImage(QRect(QPoint(0, 0), self.size()), self._image)
+        if self.hasFocus():
+            painter.setPen(QPen(colour(theme().accent), 2))
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def _pixels(self) -> QSize:
+        ratio = self.devicePixelRatioF()
+        return QSize(round(self.width() * ratio), round(self.height() * ratio))
+
+    def _theme_changed(self) -> None:
+        if self._theme == theme():
+            return
+        self._theme = theme()
+        # The old image has the old theme's ground: it must not flash up on the new one.
+        self._image = QImage()
+        self.update()
+        self._wanted(0)
+
+    def _wanted(self, pause: int) -> None:
+        self._due = True
+        if self.isVisible():
+            self._soon.start(pause)
+
+    def _draw(self) -> None:
+        if not self.isVisible() or self.width() < 2 or self.height() < 2:
+            return
+        self._due, self._asked = False, True
+        layout = PlotLayout(
+            theme_name(),
+            (self.width(), self.height()),
+            self.devicePixelRatioF(),
+            named=self._named,
+            text_scale=theme().text_scale,
+            family=QFontInfo(font()).family(),
+        )
+        plot_operations.draw(
+            self._context, self._kind, self._curves, layout, self._show, channel=self._channel
+        )
+
+    def _show(self, png: bytes) -> None:
+        # As windows are drawn: else it would be turned into that at every paint.
+        self._image = QImage.fromData(png).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
+        self.update()
+
+
+def ask_where(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:
+    """A file to save a plot to, with a suffix of :data:`SAVE_AS`, and whether it is to look as here."""
+    folder = Path(context.settings.text("plots_folder") or Path.home())
+    given, chosen = QFileDialog.getSaveFileName(
+        parent,
+        tr("Save plot"),
+        str(folder / f"{_file_name(name)}.png"),
+        ";;".join(words for words, *_ in SAVE_AS),
+    )
+    if not given:
+        return None, False
+    suffix, as_seen = next(((s, seen) for words, s, seen in SAVE_AS if words == chosen), (".png", False))
+    path = Path(given)
+    context.settings.set_text("plots_folder", str(path.parent))
+    if path.suffix.lower() not in {s for _, s, _ in SAVE_AS}:
+        path = _not_there(path.with_name(path.name + suffix))
+    return path, as_seen
+
+
+def _not_there(path: Path) -> Path:
+    """The dialog asked about the name without its suffix: what has that name with it must stay."""
+    number, wanted = 2, path
+    while wanted.exists():
+        wanted, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return wanted
+
+
+def _file_name(title: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c in ".+" else " " for c in title).split()).lower() or tr(
+        "plot"
+    )
+
+
+def theme_name() -> ThemeName:
+    """The theme in force, by the name plots know it by."""
+    return "dark" if theme().is_dark else "light"

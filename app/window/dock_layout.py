@@ -1,0 +1,221 @@
+"""Where the docks are and how large: as they usually are, as they were left, and in a narrow window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+
+from semblance.app.shell.lazy import later
+from semblance.app.shell.theme import is_worn, theme
+from semblance.app.window.icon_bar import LibraryRail
+
+if TYPE_CHECKING:
+    from semblance.app.window.docks import Dock
+    from semblance.app.window.main_window import MainWindow
+
+#: Below this width the Library panel folds to a rail.
+NARROW = 1360
+#: Below this width or height the other panels lie over each other, beside the ranking.
+CRAMPED = (1000, 480)
+VERSION = 2
+#: By whether panels lie over each other.
+_KEYS = {False: f"layout{VERSION}", True: f"cramped{VERSION}"}
+_TAB = "side_tab"
+
+
+class Arrangement(QObject):
+    """Of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._was_narrow = self._laid_out = self._was_cramped = self._kept = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the library gives its room to the ranking."""
+        return self._window.width() < theme().px(NARROW)
+
+    @property
+    def cramped(self) -> bool:
+        """Whether panels lie over each other: the text is large for the window."""
+        width, height = (theme().px(side) for side in CRAMPED)
+        return self._window.width() < width or self._window.height() < height
+
+    def place(self, docks: Mapping[str, Dock]) -> None:
+        """Every dock where it usually is."""
+        window = self._window
+        left, right, bottom = (
+            Qt.DockWidgetArea.LeftDockWidgetArea,
+            Qt.DockWidgetArea.RightDockWidgetArea,
+            Qt.DockWidgetArea.BottomDockWidgetArea,
+        )
+        window.setCorner(Qt.Corner.BottomLeftCorner, bottom)
+        window.setCorner(Qt.Corner.BottomRightCorner, bottom)
+        for dock in docks.values():
+            # Even where it floats it no more, this costs a new window each.
+            if dock.isFloating():
+                dock.setFloating(False)
+        window.addDockWidget(left, docks["library"])
+        window.splitDockWidget(docks["library"], docks["query"], Qt.Orientation.Horizontal)
+        if self._was_cramped:
+            window.tabifyDockWidget(docks["query"], docks["side"])
+            window.tabifyDockWidget(docks["side"], docks["evaluation"])
+            docks["query"].raise_()
+        else:
+            window.addDockWidget(right, docks["side"])
+            window.addDockWidget(bottom, docks["evaluation"])
+
+    def usual_sizes(self) -> None:
+        """The widths and heights of LOOK.md, for the present width of the window."""
+        small, docks = self.narrow, self._window.docks
+        if self._was_cramped:
+            widths = [theme().px(40), self._window.width() * 46 // 100]
+            self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
+            return
+        horizontal = [docks["library"], docks["query"], docks["side"]]
+        widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
+        # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
+        widths[2] = max(widths[2], self._window.side.header.sizeHint().width() + theme().px(4))
+        self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
+        height = theme().px(216 if small else 236)
+        self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)
+
+    def open_rail(self, what: str = "") -> None:
+        """Show the whole Library panel, also in a narrow window."""
+        dock = self._window.docks["library"]
+        if dock.folded:
+            # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
+            kept = [] if self._was_cramped else [self._window.docks[name] for name in ("query", "side")]
+            widths = [theme().px(208), *(one.width() for one in kept)]
+            self._unfold()
+            self._window.resizeDocks([dock, *kept], widths, Qt.Orientation.Horizontal)
+        if what == "filter":
+            self._window.library.focus_filter()
+
+    def take_keyboard(self) -> None:
+        """To the cases of the library; to what unfolds them where they are not seen."""
+        if self._window.docks["library"].folded:
+            self._rail.take_keyboard()
+        else:
+            self._window.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def fold_again(self) -> None:
+        """The rail instead of the whole Library panel; the keyboard goes to what opens it again."""
+        self._fold()
+        self.usual_sizes()
+
+    def _fold(self) -> None:
+        dock, rail = self._window.docks["library"], self._rail
+        had = dock.isAncestorOf(self._window.focusWidget() or self._window)
+        # The text size may have changed this moment.
+        rail.fit()
+        dock.fold(rail)
+        if had:
+            rail.take_keyboard()
+        self._window.library.fold_button.setVisible(self.narrow)
+
+    def _unfold(self) -> None:
+        dock, library = self._window.docks["library"], self._window.library
+        had = self._rail.isAncestorOf(self._window.focusWidget() or self._window)
+        dock.fold(None)
+        if had:
+            library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+        library.fold_button.setVisible(self.narrow)
+
+    def follow_width(self) -> None:
+        """Fold the Library panel, or unfold it, where the window became narrow or wide.
+
+        The others lie over each other where the window is too small for them.
+        """
+        docks = type(self._window).docks.built(self._window)
+        if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
+            self._kept = False
+            return
+        if not is_worn():
+            # Panels are sized once it is known how small their hidden pages can be; what they have is kept
+            # as long as they have it.
+            if self.cramped != self._was_cramped and not self._kept:
+                self._kept = True
+                self.keep()
+            return
+        if self.cramped != self._was_cramped:
+            self._change_over(docks)
+        if self.narrow != self._was_narrow:
+            self._was_narrow = self.narrow
+            if self.narrow:
+                self._fold()
+            else:
+                self._unfold()
+            if self._laid_out:
+                self.usual_sizes()
+        # Now: else the window is painted once with what is between, and then anew.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+
+    def _change_over(self, docks: Mapping[str, Dock]) -> None:
+        if not self._kept:
+            self.keep()
+        self._kept = False
+        self._was_cramped = self.cramped
+        seen = self._seen(docks)
+        shown = {name: not dock.isHidden() for name, dock in docks.items()}
+        self.place(docks)
+        for name, dock in docks.items():
+            dock.setVisible(shown[name])
+        if self._laid_out and seen:
+            self._restore()
+        elif self._window.state.library is None:
+            # With the next library.
+            self._laid_out = False
+
+    @staticmethod
+    def _seen(docks: Mapping[str, Dock]) -> bool:
+        """Whether docks are hidden only where the user closed them, not behind a page on the whole window."""
+        return any(not dock.isHidden() for dock in docks.values()) or not any(
+            dock.wanted for dock in docks.values()
+        )
+
+    def _restore(self) -> None:
+        """As it was left in a window of this kind, or as it usually is."""
+        layout = self._window.context.settings.bytes(_KEYS[self._was_cramped])
+        if layout is None or not self._window.restoreState(layout, VERSION):
+            self.usual_sizes()
+        for dock in self._window.docks.values():
+            dock.wanted = not dock.isHidden()
+
+    def keep(self) -> None:
+        """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
+        if self._laid_out and self._seen(self._window.docks):
+            key = _KEYS[self._was_cramped]
+            self._window.context.settings.set_bytes(key, self._window.saveState(VERSION))
+            self._window.context.settings.set_text(_TAB, self._window.side.current)
+
+    def lay_out_once(self) -> None:
+        """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
+        if not self._laid_out:
+            QTimer.singleShot(0, self, self._lay_out)
+
+    def _lay_out(self) -> None:
+        from semblance.app.window.side_panel import NAMES
+
+        window = self._window
+        self._laid_out = True
+        self._restore()
+        tab = window.context.settings.text(_TAB)
+        if tab in NAMES:
+            window.side.show_tab(tab)
+        # Docks that are laid out anew lose the keyboard.
+        self.take_keyboard()
+        grid = window.library.grid
+        if grid.current() < 0 and len(grid.deck()):
+            grid.set_current(grid.deck().case_row(0))
+        QTimer.singleShot(0, window, window.library.show_current)
+
+    @later
+    def _rail(self) -> LibraryRail:
+        rail = LibraryRail()
+        rail.open_wanted.connect(self.open_rail)
+        rail.add_wanted.connect(self._window.actions_["import_more"].trigger)
+        return rail

@@ -1,0 +1,100 @@
+"""Docks with our own headers; they move, float, and come back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
+
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel_header import PanelHeader
+
+
+class _Title(PanelHeader):
+    """Dragging it drags the dock, a double click floats it."""
+
+    def __init__(self, dock: Dock, title: str, actions: Sequence[QWidget]) -> None:
+        super().__init__(title)
+        self._dock = dock
+        for widget in actions:
+            self.add_action(widget)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._dock.setFloating(not self._dock.isFloating())
+        event.accept()
+
+
+class _Room(QWidget):
+    """Shows one of several widgets, or none, and asks for the size that one asks for."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self._column = vbox(self)
+        # A rail is never wider than it says.
+        self._column.setSizeConstraint(QLayout.SizeConstraint.SetMinAndMaxSize)
+        self._column.addWidget(widget)
+        self._shown: QWidget | None = widget
+
+    def show_only(self, wanted: QWidget | None) -> None:
+        """``wanted`` has its place here from its first time on."""
+        if self._shown is not None:
+            self._shown.hide()
+        if wanted is not None:
+            if self._column.indexOf(wanted) < 0:
+                self._column.addWidget(wanted)
+            wanted.show()
+        self._shown = wanted
+        self._column.activate()
+
+
+class Dock(QDockWidget):
+    """A panel in a dock. ``wanted``: the user has not closed it; ``folded``: only a rail of it is shown."""
+
+    help_wanted = Signal(str)
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        title: str,
+        name: str,
+        panel: QWidget,
+        actions: Sequence[QWidget] = (),
+        *,
+        header: QWidget | None = None,
+    ) -> None:
+        """``header`` of the panel's own takes the place of the usual one with ``actions`` in it."""
+        super().__init__(title, window)
+        self.setObjectName(name)
+        self.wanted = True
+        self.folded = False
+        self._panel = panel
+        if header is None:
+            bar = _Title(self, title, actions)
+            bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
+            header = bar
+        self._bar = header
+        # Nothing is taken out of a dock that folds: every widget in it would be dressed anew.
+        self._head, self._body = _Room(header), _Room(panel)
+        self.setTitleBarWidget(self._head)
+        self.setWidget(self._body)
+        feature = QDockWidget.DockWidgetFeature
+        self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
+        self.toggleViewAction().triggered.connect(self._set_wanted)
+
+    def bring(self) -> None:
+        """Show it, in front of those it shares its place with."""
+        self.wanted = True
+        self.show()
+        self.raise_()
+
+    def _set_wanted(self, wanted: bool) -> None:
+        self.wanted = wanted
+
+    def fold(self, rail: QWidget | None) -> None:
+        """Show ``rail`` instead of the panel, or the panel again."""
+        self.folded = rail is not None
+        self._head.show_only(None if self.folded else self._bar)
+        self._body.show_only(rail or self._panel)
+        self.updateGeometry()

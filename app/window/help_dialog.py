@@ -1,0 +1,305 @@
+"""Help in plain words, shown beside the work: contents, search, and the page."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import (
+    QImage,
+    QKeySequence,
+    QShortcut,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+    QTextTable,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QStyle,
+    QTextBrowser,
+    QTextEdit,
+    QWidget,
+)
+
+from semblance import resources
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
+from semblance.app.widgets.dialog import give_size, widen
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.tab_order import Dialog, enable
+from semblance.app.window import help_pages
+from semblance.core.language import tr
+
+_WIDTH, _HEIGHT = 820, 680
+_CONTENTS = 220
+#: Found words that are marked on a page.
+_MOST_MARKS = 200
+#: For pages with tables of more columns than this.
+_WIDE, _FEW_COLUMNS = 1180, 4
+
+
+class HelpDialog(Dialog):
+    """One page of the help beside its contents; links lead to others, Alt+Left back, Alt+Right on again."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Help"))
+        give_size(self, _WIDTH, _HEIGHT)
+        self._past: list[str] = []
+        self._ahead: list[str] = []
+        self.shown = ""
+        self.search = SearchField(tr("Search the help"), sign="search")
+        self.search.searched.connect(self._search)
+        self.search.down_wanted.connect(self._into_list)
+        self.search.returnPressed.connect(self._into_list)
+        self.list = QListWidget()
+        self.list.setAccessibleName(tr("Pages of the help"))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        # Pages that are only passed on the way to another are not laid out.
+        self._soon = one_shot(self, self._show_chosen)
+        self.list.currentItemChanged.connect(self._chosen)
+        self.list.itemActivated.connect(self._into_page)
+        self.back = QPushButton(tr("Back"))
+        self.back.setToolTip(tr("To the page before (Alt+Left)"))
+        # Else Enter in the search or the list would press it.
+        self.back.setAutoDefault(False)
+        self.back.clicked.connect(self.go_back)
+        self.forward = QPushButton(tr("Forward"))
+        self.forward.setToolTip(tr("To the page that Back left (Alt+Right)"))
+        self.forward.setAutoDefault(False)
+        self.forward.clicked.connect(self.go_forward)
+        QShortcut(QKeySequence("Alt+Left"), self, self.go_back)
+        QShortcut(QKeySequence("Alt+Right"), self, self.go_forward)
+        QShortcut(QKeySequence("Ctrl+F"), self, self.search.setFocus)
+        self.page = QTextBrowser()
+        self.page.setAccessibleName(tr("Help page"))
+        self.page.setOpenLinks(False)
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setSearchPaths([str(resources.path("help"))])
+        # Words that do not fit scroll: broken within, a narrow column could not be read.
+        self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
+        # Where it came and went with the pages, a long one was laid out twice.
+        self.page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.page.anchorClicked.connect(self._follow)
+        self._anew = one_shot(self, self._set_document)
+        left = vbox(spacing=8)
+        for widget in (self.search, self.list):
+            left.addWidget(widget)
+        ways = hbox(spacing=8)
+        ways.addWidget(self.back, 1)
+        ways.addWidget(self.forward, 1)
+        left.addLayout(ways)
+        row = hbox(self, spacing=12, margins=(12, 12, 12, 12))
+        row.addLayout(left)
+        row.addWidget(self.page, 1)
+        self._follow_theme()
+        self._list_contents()
+        news.changed.connect(self._follow_theme)
+
+    def show_page(self, name: str) -> None:
+        """The page called ``name``; the list of words where there is no such page."""
+        if self.shown and self.shown != name:
+            self._past.append(self.shown)
+            self._ahead.clear()
+        name = help_pages.PAGE_OF_PANEL.get(name, name)
+        self._show(name if help_pages.has(name) else help_pages.FALLBACK)
+
+    def go_back(self) -> None:
+        """The page that was shown before this one."""
+        if self._past:
+            self._ahead.append(self.shown)
+            self._show(self._past.pop())
+
+    def go_forward(self) -> None:
+        """The page that :meth:`go_back` left."""
+        if self._ahead:
+            self._past.append(self.shown)
+            self._show(self._ahead.pop())
+
+    def _show(self, name: str) -> None:
+        self.shown = name
+        enable({self.back: bool(self._past), self.forward: bool(self._ahead)})
+        self._set_document()
+        self._show_found()
+        tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
+        if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
+            widen(self, _WIDE)
+        self._mark(name)
+        self.show()
+        self.raise_()
+
+    def _follow(self, url: QUrl) -> None:
+        """A link of the page, told from where the page lies."""
+        self.show_page(help_pages.target(self.shown, url.path()))
+
+    # The list at the left
+
+    def _list_contents(self) -> None:
+        self.list.blockSignals(True)
+        self.list.clear()
+        for title, entries in help_pages.contents():
+            head = QListWidgetItem(title)
+            head.setFlags(Qt.ItemFlag.NoItemFlags)
+            head.setFont(font(OUTCOME, 600))
+            self.list.addItem(head)
+            for entry in entries:
+                item = QListWidgetItem(f"  {entry.title}")
+                item.setData(Qt.ItemDataRole.UserRole, entry.page)
+                item.setToolTip(plain_tip(entry.title))
+                self.list.addItem(item)
+        self.list.blockSignals(False)
+        self._mark(self.shown)
+
+    def _search(self, words: str) -> None:
+        """The pages that have ``words``, or the contents without any."""
+        if not words.strip():
+            self._list_contents()
+            self.page.setExtraSelections([])
+            return
+        self.list.blockSignals(True)
+        self.list.clear()
+        for found in help_pages.find(words):
+            item = QListWidgetItem(found.title)
+            item.setData(Qt.ItemDataRole.UserRole, found.page)
+            item.setToolTip(plain_tip(found.excerpt))
+            self.list.addItem(item)
+        if not self.list.count():
+            self._say(tr("No page has these words."))
+        self.list.blockSignals(False)
+
+    def _say(self, text: str) -> None:
+        line = QListWidgetItem(text)
+        line.setFlags(Qt.ItemFlag.NoItemFlags)
+        self.list.addItem(line)
+
+    def _show_found(self) -> None:
+        """Mark the words looked for, and go to the first."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        for word in self.search.text().split():
+            at = self.page.document().find(word)
+            while not at.isNull() and len(marks) < _MOST_MARKS:
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor = at
+                mark.format.setBackground(colour(theme().tool_on))
+                marks.append(mark)
+                at = self.page.document().find(word, at)
+        self.page.setExtraSelections(marks)
+        if marks:
+            first = QTextCursor(min((mark.cursor for mark in marks), key=QTextCursor.selectionStart))
+            first.clearSelection()
+            self.page.setTextCursor(first)
+            self.page.ensureCursorVisible()
+
+    def _into_list(self) -> None:
+        self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        for row in range(self.list.count()):
+            if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
+                self.list.setCurrentRow(row)
+                return
+
+    def _into_page(self) -> None:
+        self._show_chosen()
+        self.page.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _chosen(self) -> None:
+        self._soon.start()
+
+    def _show_chosen(self) -> None:
+        item = self.list.currentItem()
+        page = None if item is None else item.data(Qt.ItemDataRole.UserRole)
+        if page and page != self.shown:
+            self.show_page(page)
+
+    def _mark(self, name: str) -> None:
+        """Make the shown page current in the list without asking for it again."""
+        self.list.blockSignals(True)
+        for row in range(self.list.count()):
+            if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
+                self.list.setCurrentRow(row)
+        self.list.blockSignals(False)
+
+    # Looks
+
+    def _follow_theme(self) -> None:
+        self.list.setFixedWidth(theme().px(_CONTENTS))
+        self.search.setFixedWidth(theme().px(_CONTENTS))
+        for button in (self.back, self.forward):
+            set_look(button, quiet=True)
+        self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
+        # Closed, it is set anew when it is opened; open, once the window itself has changed.
+        if self.isVisible():
+            self._anew.start()
+
+    def _set_document(self) -> None:
+        """The page shown, laid out once: changed where it is seen, a long one took 20 s."""
+        document = QTextDocument(self.page)
+        document.setDefaultFont(self.page.document().defaultFont())
+        document.setDefaultTextOption(self.page.document().defaultTextOption())
+        document.setMarkdown(help_pages.text_of(self.shown))
+        self._set_type(document)
+        self._fit_images(document)
+        before = self.page.document()
+        # Qt keeps the word of a double click, which must not be looked for on another page.
+        before.clear()
+        # Its first one Qt takes away itself.
+        ours = before.parent() is self.page
+        self.page.setDocument(document)
+        if ours:
+            before.deleteLater()
+
+    def _fit_images(self, document: QTextDocument) -> None:
+        """None wider than the page, beside which it would be scrolled."""
+        if "](images/" not in help_pages.text_of(self.shown):
+            return
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        room = self.page.width() - bar - 2 * round(document.documentMargin())
+        cursor, block = QTextCursor(document), document.begin()
+        while block.isValid():
+            part = block.begin()
+            while not part.atEnd():
+                fragment = part.fragment()
+                part += 1
+                image = fragment.charFormat().toImageFormat()
+                if image.isValid():
+                    loaded = QImage(str(resources.path("help") / image.name()))
+                    image.setWidth(min(room, loaded.width()))
+                    cursor.setPosition(fragment.position())
+                    cursor.setPosition(
+                        fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
+                    )
+                    cursor.setCharFormat(image)
+            block = block.next()
+
+    @staticmethod
+    def _set_type(document: QTextDocument) -> None:
+        """Headings and spaces as in the rest of the window; Markdown has none of its own."""
+        document.setDocumentMargin(16)
+        document.setIndentWidth(16)
+        space = QTextBlockFormat()
+        space.setBottomMargin(theme().px(8))
+        space.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        cursor = QTextCursor(document)
+        # All at once: one by one the many blocks of a table take ten times as long.
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.mergeBlockFormat(space)
+        block = document.begin()
+        while block.isValid():
+            if level := block.blockFormat().headingLevel():
+                cursor.setPosition(block.position())
+                cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+                above, heading = QTextBlockFormat(), QTextCharFormat()
+                above.setTopMargin(theme().px(14) if level > 1 else 0)
+                cursor.mergeBlockFormat(above)
+                heading.setFont(font(DISPLAY if level == 1 else OUTCOME, 600))
+                cursor.mergeCharFormat(heading)
+            block = block.next()

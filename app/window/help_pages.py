@@ -1,0 +1,249 @@
+"""The pages of the help: files under ``resources/help``, and pages about what the registries know.
+
+A page about a learner, extractor, kind of source or protocol begins with the facts its registry has, so that
+they are never out of date, and goes on with the file of its name: when to use it, and where it ends.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from semblance import resources
+from semblance.app.window import help_files
+from semblance.core.language import tr, tr_name
+from semblance.core.parameters import Parameter
+
+#: Shown where there is no such page.
+FALLBACK = "glossary"
+#: Panels whose help page has another name than the panel.
+PAGE_OF_PANEL = {
+    "ranking": "similar_cases",
+    "why": "explanation",
+    "large": "full_size",
+    "two_metrics": "compare_metrics",
+    "concepts": "examples_and_concepts",
+}
+#: Pages of the contents by group, in the order of work; those of registries follow.
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (tr("Begin"), ("getting_started", "tutorial", "keyboard", "glossary")),
+    (tr("Bring in and look"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
+    (
+        tr("Ask and refine"),
+        (
+            "similar_cases",
+            "reliability",
+            "explanation",
+            "refine",
+            "ask_next",
+            "examples_and_concepts",
+            "compare_metrics",
+            "searches",
+        ),
+    ),
+    (tr("Train and prove"), ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
+    (tr("Hand over and keep"), ("reports", "maintenance")),
+    (tr("In depth"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
+)
+_REGISTRIES = (
+    ("learners", tr("Learners")),
+    ("extractors", tr("Features")),
+    ("kinds", tr("Kinds of sources")),
+    ("protocols", tr("Protocols")),
+)
+#: Words shown around what was found.
+_AROUND = 60
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page in the contents."""
+
+    page: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page that has all words looked for; ``excerpt`` has the first of them."""
+
+    page: str
+    title: str
+    excerpt: str
+
+
+def text_of(page: str) -> str:
+    """The Markdown of ``page``; of :data:`FALLBACK` where there is no such page."""
+    known = {entry.page for _, entries in contents() for entry in entries}
+    return _text(page if page in known else FALLBACK)
+
+
+def target(page: str, link: str) -> str:
+    """The page that ``link`` on ``page`` leads to."""
+    there = posixpath.join(posixpath.dirname(page), link.partition("#")[0])
+    return posixpath.normpath(there).removesuffix(".md")
+
+
+def has(page: str) -> bool:
+    return any(entry.page == page for _, entries in contents() for entry in entries)
+
+
+@lru_cache(maxsize=1)
+def contents() -> tuple[tuple[str, tuple[Entry, ...]], ...]:
+    """Every page in its group; a file that no group names stands in the last of them."""
+    files = {file.stem for file in resources.path("help").glob("*.md")}
+    named = {page for _, pages in GROUPS for page in pages}
+    out = []
+    for title, pages in GROUPS:
+        there = [page for page in pages if page in files]
+        if title == GROUPS[-1][0]:
+            there += sorted(files - named)
+        out.append((title, tuple(Entry(page, _title(_text(page))) for page in there)))
+    for folder, title in _REGISTRIES:
+        entries = tuple(Entry(f"{folder}/{name}", shown) for name, shown, _ in _registry(folder))
+        out.append((title, entries))
+    return tuple(out)
+
+
+def find(words: str) -> list[Found]:
+    """The pages that have every one of ``words``, in whole or at their beginning: those with it in their
+    title first, then in a heading, then most often."""
+    wanted = [word for word in words.casefold().split() if word]
+    if not wanted:
+        return []
+    ranked: list[tuple[int, int, int, int, Found]] = []
+    for _, entries in contents():
+        for entry in entries:
+            text = _text(entry.page)
+            plain = _plain(text)
+            heads = " ".join(re.findall(r"^##+ (.*)$", text, re.MULTILINE))
+            often = [_hits(word, plain) for word in wanted]
+            if all(often):
+                in_title = sum(word in entry.title.casefold() for word in wanted)
+                in_heads = sum(_hits(word, heads) > 0 for word in wanted)
+                found = Found(entry.page, entry.title, _excerpt(plain, wanted[0]))
+                ranked.append((-in_title, -in_heads, -sum(often), len(ranked), found))
+    return [found for *_, found in sorted(ranked)]
+
+
+def _hits(word: str, text: str) -> int:
+    return len(re.findall(rf"\b{re.escape(word)}", text.casefold()))
+
+
+@lru_cache(maxsize=256)
+def _text(page: str) -> str:
+    folder, slash, name = page.rpartition("/")
+    prose = help_files.text_of(page)
+    if not slash:
+        return prose
+    head = next(head for known, _, head in _registry(folder) if known == name)
+    return f"{head}\n{prose}"
+
+
+@lru_cache(maxsize=4)
+def _registry(folder: str) -> tuple[tuple[str, str, str], ...]:
+    """(name, title, first part of the page) of everything a registry has."""
+    return tuple(
+        {
+            "learners": _learners,
+            "extractors": _extractors,
+            "kinds": _kinds,
+            "protocols": _protocols,
+        }[folder]()
+    )
+
+
+def _learners() -> Iterator[tuple[str, str, str]]:
+    from semblance.core.metrics.registry import learners
+
+    for one in learners():
+        eats = ", ".join(sorted(one.accepts)) or tr("nothing but the numbers themselves")
+        facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
+        if one.needs:
+            facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
+
+
+def _extractors() -> Iterator[tuple[str, str, str]]:
+    from semblance.core.features.registry import extractors
+
+    for one in extractors():
+        facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
+
+
+def _kinds() -> Iterator[tuple[str, str, str]]:
+    from semblance.core.library.importers.registry import importers
+
+    for one in importers():
+        headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
+        facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
+        yield one.kind, tr_name(one.title), _head(tr_name(one.title), tr_name(one.summary), facts, ())
+
+
+def _protocols() -> Iterator[tuple[str, str, str]]:
+    from semblance.core.evaluation.protocols.registry import protocols
+
+    for one in protocols():
+        facts = [
+            (tr("Name"), f"`{one.name}`"),
+            (tr("Paper"), one.paper),
+            (tr("Repeats"), str(one.repeats)),
+            (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
+        ]
+        yield (
+            one.name,
+            tr_name(one.title),
+            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+        )
+
+
+def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]) -> str:
+    lines = [f"# {title}", "", summary, ""]
+    lines += [f"- **{label}:** {value}" for label, value in facts if value]
+    if parameters:
+        heads = (tr("parameter"), tr("default"), tr("meaning"))
+        lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
+        lines += [
+            f"| {_cell(tr_name(p.title))} (`{p.name}`) | {_value(p)} | {_cell(tr_name(p.meaning))} |"
+            for p in parameters
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _value(parameter: Parameter) -> str:
+    shown = "–" if parameter.default in (None, "") else str(parameter.default)
+    same = parameter.paper in (None, parameter.default)
+    return _cell(shown if same else tr("{value} (paper {paper})", value=shown, paper=parameter.paper))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _title(text: str) -> str:
+    return text.partition("\n")[0].removeprefix("# ").strip()
+
+
+def _plain(text: str) -> str:
+    """What a reader sees of Markdown, near enough to search in."""
+    without_links = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return " ".join(re.sub(r"[#*`|>]|-{3,}", " ", without_links).split())
+
+
+def _excerpt(plain: str, word: str) -> str:
+    found = re.search(rf"\b{re.escape(word)}", plain, re.IGNORECASE)
+    place = found.start() if found else 0
+    start, end = max(0, place - _AROUND), place + _AROUND
+    return f"{'…' if start else ''}{plain[start:end].strip()}{'…' if end < len(plain) else ''}"

@@ -1,0 +1,49 @@
+"""What is left of the Library panel in a narrow window: a rail of buttons that open it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+
+from semblance.app.shell.theme import news, theme
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.core.language import tr
+
+WIDTH = 40
+
+
+class LibraryRail(Panel):
+    """``open_wanted(what)``: "" the panel, "filter" its filter."""
+
+    open_wanted = Signal(str)
+    add_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = vbox(self, spacing=12, margins=(8, 6, 8, 8))
+        buttons = []
+        for name, tip, what in (
+            ("chevron-right", tr("Open the library"), ""),
+            ("library", tr("Open the library"), ""),
+            ("filter", tr("Filter the cases (Ctrl+F)"), "filter"),
+        ):
+            button = header_button(name, tip)
+            button.clicked.connect(lambda _=False, what=what: self.open_wanted.emit(what))
+            column.addWidget(button)
+            buttons.append(button)
+        self._first = buttons[0]
+        add = header_button("folder-plus", tr("Add images to this library (Ctrl+I)"))
+        add.clicked.connect(self.add_wanted)
+        column.addWidget(add)
+        column.addStretch(1)
+        news.changed.connect(self.fit)
+        self.fit()
+
+    def take_keyboard(self) -> None:
+        """To the button that opens the panel."""
+        self._first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def fit(self) -> None:
+        """As wide as the text size asks for."""
+        self.setFixedWidth(theme().px(WIDTH))

@@ -1,0 +1,189 @@
+"""Messages that stay until read: what happened, to which file, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from semblance.app.shell.icons import icon
+from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.wrapped_label import Words
+from semblance.core.language import tr, tr_n
+
+SHOWN = 3
+_ICONS = {"error": "warning", "warning": "warning", "info": "info"}
+_SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
+Action = tuple[str, Callable[[], object]]
+
+
+class Told(Protocol):
+    """What a message is made of; see :class:`semblance.app.shell.messages.Message`."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+    @property
+    def details(self) -> str: ...
+
+
+class MessageView(QFrame):
+    """One message; ``closed`` is emitted when the user has read it."""
+
+    closed = Signal()
+
+    def __init__(
+        self,
+        level: str,
+        what: str,
+        hint: str = "",
+        details: str = "",
+        actions: Sequence[Action] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.level, self.what, self.hint, self.details = level, what, hint, details
+        self.times = 1
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(f"{_SAID[level]}: {what}")
+        self.setAccessibleDescription(hint)
+        set_look(self, message=level)
+        self._what = Words(what, "title", selectable=True)
+        self._hint = Words(hint, "second", selectable=True)
+        self._hint.setVisible(bool(hint))
+        words = vbox(spacing=2)
+        words.addWidget(self._what)
+        words.addWidget(self._hint)
+        row = hbox(self, spacing=6, margins=(12, 8, 8, 8))
+        row.addWidget(
+            Sign(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
+        )
+        row.addSpacing(2)
+        row.addLayout(words, 1)
+        for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
+            row.addWidget(_button(text, then))
+        close = QToolButton()
+        close.setIcon(icon("close"))
+        close.setIconSize(QSize(theme().px(14), theme().px(14)))
+        close.setToolTip(tr("Close this message"))
+        close.setAccessibleName(tr("Close this message"))
+        close.clicked.connect(self.closed)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def again(self) -> None:
+        """The same happened once more."""
+        self.times += 1
+        self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
+
+    def copy(self) -> None:
+        """Put everything the message knows on the clipboard."""
+        parts = [part for part in (self.what, self.hint, self.details) if part]
+        QGuiApplication.clipboard().setText("\n".join(parts))
+
+
+class MessageBar(QWidget):
+    """Messages above each other, the newest on top; beyond three the rest is folded behind a link.
+
+    Takes no room while there is nothing to say. ``count_changed(n)`` follows the number of messages.
+    """
+
+    count_changed = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._views: list[MessageView] = []
+        self._all = False
+        self._column = vbox(self, spacing=1)
+        self._more = QPushButton()
+        self._close_all = QPushButton(tr("Close all"))
+        for button in (self._more, self._close_all):
+            set_look(button, quiet=True)
+        self._more.clicked.connect(self._toggle)
+        self._close_all.clicked.connect(self.clear)
+        self._foot = QFrame()
+        set_look(self._foot, message="foot")
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(36, 2, 12, 2)
+        foot.addWidget(self._more)
+        foot.addStretch(1)
+        foot.addWidget(self._close_all)
+        self._column.addWidget(self._foot)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._settle()
+
+    def add(
+        self, level: str, what: str, hint: str = "", details: str = "", actions: Sequence[Action] = ()
+    ) -> MessageView:
+        """Show a message of ``level`` error, warning or info; the same again only counts.
+
+        ``actions`` are texts with what they do; ``details`` can be copied.
+        """
+        for view in self._views:
+            if (view.level, view.what, view.hint) == (level, what, hint):
+                view.again()
+                return view
+        view = MessageView(level, what, hint, details, actions)
+        view.closed.connect(lambda: self.remove(view))
+        self._views.insert(0, view)
+        self._column.insertWidget(0, view)
+        self._settle()
+        return view
+
+    def show_message(self, message: Told) -> MessageView:
+        """Show what a part of the program had to say."""
+        return self.add(message.level, message.what, message.hint, message.details)
+
+    def messages(self) -> list[MessageView]:
+        """Newest first."""
+        return list(self._views)
+
+    def remove(self, view: MessageView) -> None:
+        """Close one message; one that is closed already is left alone."""
+        if view in self._views:
+            self._views.remove(view)
+            view.hide()
+            self._column.removeWidget(view)
+            view.deleteLater()
+            self._settle()
+
+    def clear(self) -> None:
+        for view in self.messages():
+            self.remove(view)
+
+    def _toggle(self) -> None:
+        self._all = not self._all
+        self._settle()
+
+    def _settle(self) -> None:
+        hidden = len(self._views) - SHOWN
+        if hidden <= 0:
+            self._all = False
+        for place, view in enumerate(self._views):
+            view.setVisible(self._all or place < SHOWN)
+        self._foot.setVisible(hidden > 0)
+        earlier = tr_n("{n} earlier message", "{n} earlier messages", hidden)
+        self._more.setText(tr("Show fewer") if self._all else earlier)
+        self.setVisible(bool(self._views))
+        self.count_changed.emit(len(self._views))
+
+
+def _button(text: str, then: Callable[[], object]) -> QPushButton:
+    button = QPushButton(text)
+    button.clicked.connect(lambda _checked=False: then())
+    set_look(button, link=True)
+    return button

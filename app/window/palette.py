@@ -1,0 +1,288 @@
+"""The command palette: every command by a few letters of its name, without the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from semblance.app.shell.command_entries import Entry, Match, matches
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
+from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.line import Rule
+from semblance.app.widgets.text_cache import RIGHT, lettering
+from semblance.core.language import tr
+
+WIDTH, ROWS, TOP = 576, 9, 88
+_ROW = 32
+_REMEMBERED = 5
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class CommandPalette(QWidget):
+    """Lies over its window while it is open; typing narrows, Enter runs, Esc or a click outside closes."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._entries: list[Entry] = []
+        self._lately: list[str] = []
+        self._before: QWidget | None = None
+        self._model = _Matches(self)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText(tr("Type a few letters of a command"))
+        self.field.setAccessibleName(tr("Search all commands"))
+        self.field.setFrame(False)
+        self.field.textChanged.connect(self._narrow)
+        self.field.installEventFilter(self)
+        self.list = QListView()
+        self.list.setModel(self._model)
+        self.list.setItemDelegate(_Line(self))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setMouseTracking(True)
+        self.list.setUniformItemSizes(True)
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.entered.connect(self.list.setCurrentIndex)
+        self.list.clicked.connect(lambda _index: self._run())
+        self.list.setAccessibleName(tr("Commands"))
+        self._nothing = QLabel(tr("No command has these letters."))
+        self._nothing.setContentsMargins(18, 8, 18, 8)
+        set_look(self._nothing, role="third")
+        self._panel = self._frame()
+        window.installEventFilter(self)
+        self.hide()
+
+    def open(self, entries: Sequence[Entry]) -> None:
+        """Show ``entries``; what was run lately stands first."""
+        lately = {text: place for place, text in enumerate(self._lately)}
+        self._entries = sorted(entries, key=lambda entry: lately.get(entry.text, _REMEMBERED))
+        self._before = self._window.focusWidget()
+        self.field.clear()
+        self._narrow("")
+        self.setGeometry(self._window.rect())
+        self.show()
+        self.raise_()
+        self.field.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def shown(self) -> list[Entry]:
+        """What is listed now, in order."""
+        return [match.entry for match in self._model.matches]
+
+    def dismiss(self) -> None:
+        """Close and give the focus back."""
+        if self.isHidden():
+            return
+        self.hide()
+        if self._before is not None and isValid(self._before):
+            self._before.setFocus(Qt.FocusReason.PopupFocusReason)
+        self._before = None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window:
+            if event.type() == QEvent.Type.Resize and not self.isHidden():
+                self.setGeometry(self._window.rect())
+                self._settle()
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._key(event.key())
+        return False
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if not self._panel.geometry().contains(event.position().toPoint()):
+            self.dismiss()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour("#000000", 0.4 if theme().is_dark else 0.18))
+        painter.end()
+
+    def _frame(self) -> QFrame:
+        panel = QFrame(self)
+        set_look(panel, role="palette")
+        head = hbox(spacing=11, margins=(17, 10, 12, 10))
+        head.addWidget(Sign("search"))
+        head.addWidget(self.field, 1)
+        keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
+        keys.setContentsMargins(18, 8, 18, 8)
+        set_look(keys, role="small")
+        column = vbox(panel, margins=(1, 1, 1, 1))
+        column.addLayout(head)
+        column.addWidget(Rule())
+        column.addSpacing(4)
+        column.addWidget(self.list)
+        column.addWidget(self._nothing)
+        column.addSpacing(4)
+        column.addWidget(Rule())
+        column.addWidget(keys)
+        return panel
+
+    def _key(self, key: int) -> bool:
+        moves: dict[int, int] = {
+            Qt.Key.Key_Down: 1,
+            Qt.Key.Key_Up: -1,
+            Qt.Key.Key_Tab: 1,
+            Qt.Key.Key_Backtab: -1,
+            Qt.Key.Key_PageDown: ROWS - 1,
+            Qt.Key.Key_PageUp: 1 - ROWS,
+        }
+        if key in moves:
+            self._move(moves[key])
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._run()
+        elif key == Qt.Key.Key_Escape:
+            self.dismiss()
+        else:
+            return False
+        return True
+
+    def _move(self, steps: int) -> None:
+        count = self._model.rowCount()
+        if not count:
+            return
+        at = self.list.currentIndex().row() + steps
+        # One step wraps around; a page stops at the end.
+        at = at % count if abs(steps) == 1 else max(0, min(count - 1, at))
+        self.list.setCurrentIndex(self._model.index(at))
+
+    def _run(self) -> None:
+        at = self.list.currentIndex().row()
+        if not 0 <= at < self._model.rowCount():
+            return
+        entry = self._model.matches[at].entry
+        if not entry.enabled:
+            return
+        self._lately = [entry.text, *(text for text in self._lately if text != entry.text)][:_REMEMBERED]
+        self.dismiss()
+        entry.run()
+
+    def _narrow(self, wanted: str) -> None:
+        self._model.show(matches(self._entries, wanted))
+        if self._model.rowCount():
+            self.list.setCurrentIndex(self._model.index(0))
+            self.list.scrollToTop()
+        self._settle()
+
+    def _settle(self) -> None:
+        count, row = self._model.rowCount(), theme().px(_ROW)
+        self._nothing.setVisible(not count)
+        self.list.setVisible(bool(count))
+        room = max(3, (self._window.height() - 2 * TOP - theme().px(90)) // row)
+        self.list.setFixedHeight(min(count, ROWS, room) * row)
+        width = min(theme().px(WIDTH), self._window.width() - 32)
+        self._panel.setFixedWidth(width)
+        self._panel.adjustSize()
+        left = (self._window.width() - width) // 2
+        self._panel.move(left, min(TOP, max(8, self._window.height() - self._panel.height() - 8)))
+
+
+class _Matches(QAbstractListModel):
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.matches: list[Match] = []
+
+    def show(self, found: list[Match]) -> None:
+        self.beginResetModel()
+        self.matches = found
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.matches)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        entry = self.matches[index.row()].entry
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry.text
+        if role == Qt.ItemDataRole.AccessibleDescriptionRole:
+            return ", ".join(part for part in (entry.category, entry.shortcut) if part)
+        return None
+
+
+class _Line(QStyledItemDelegate):
+    """Icon, text with the found letters lit, category, shortcut."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(WIDTH, theme().px(_ROW))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        model = index.model()
+        assert isinstance(model, _Matches)
+        match, tokens = model.matches[index.row()], theme()
+        entry, at = match.entry, QRect(option.rect)
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        if chosen:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour(tokens.selected))
+            painter.drawRoundedRect(QRectF(at).adjusted(5, 0, -5, 0), 4, 4)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            painter.fillRect(QRect(at.x() + 5, at.y() + 6, 2, at.height() - 12), colour(tokens.accent))
+        ratio = painter.device().devicePixelRatioF()
+        if entry.icon:
+            shade = tokens.second if entry.enabled else tokens.disabled
+            side = tokens.px(16)
+            top = at.y() + (at.height() - side) // 2
+            painter.drawPixmap(at.x() + 18, top, icon_pixmap(entry.icon, side, shade, ratio))
+        right = at.right() - 17
+        face = lettering(SMALL)
+        if entry.shortcut:
+            room = int(face.width(entry.shortcut)) + 2
+            face.draw(
+                painter, QRect(right - room, at.y(), room, at.height()), entry.shortcut, tokens.second, RIGHT
+            )
+            right -= room + 12
+        left = 30 + tokens.px(16)
+        x = self._text(painter, QRect(at.x() + left, at.y(), right - at.x() - left, at.height()), match)
+        where = QRect(x + 10, at.y(), max(0, right - x - 10), at.height())
+        shade = tokens.third if entry.enabled else tokens.disabled
+        if where.width() > 24:
+            lettering(BASE).draw(painter, where, entry.category, shade)
+        painter.restore()
+
+    @staticmethod
+    def _text(painter: QPainter, where: QRect, match: Match) -> int:
+        """Draw the text; gives the x of its end."""
+        tokens, entry = theme(), match.entry
+        plain, lit = lettering(BASE), lettering(BASE, 600)
+        shown, _ = plain.fitted(entry.text, where.width())
+        x, begin = float(where.x()), 0
+        while begin < len(shown):
+            found = begin in match.letters
+            end = begin
+            while end < len(shown) and (end in match.letters) == found:
+                end += 1
+            part, face = shown[begin:end], lit if found else plain
+            shade = tokens.accent if found else tokens.text
+            width = face.width(part)
+            box = QRect(round(x), where.y(), int(width) + 2, where.height())
+            face.draw(painter, box, part, shade if entry.enabled else tokens.disabled)
+            x += width
+            begin = end
+        return round(x)

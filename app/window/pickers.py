@@ -1,0 +1,88 @@
+"""The three choices in the top bar: library, features, metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction
+
+from semblance.app.shell.context import Context
+from semblance.app.window.top_bar import Picker
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.metrics.slider_steps import slider_of
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.library.library_snapshot import MetricFacts
+
+
+def make_pickers(context: Context) -> list[Picker]:
+    """Pickers that follow the state and change it."""
+    state = context.state
+
+    def recent() -> list[QAction]:
+        return [
+            _action(path.stem, path == state.path, partial(_open, path)) for path in context.settings.recent
+        ]
+
+    def _open(path: Path) -> None:
+        from semblance.app.shell.library_operations import open_library
+
+        if path != state.path:
+            open_library(context, path)
+
+    def feature_sets() -> list[QAction]:
+        sets = state.library.feature_sets if state.library else ()
+        return [
+            _action(
+                f"{s.name}   {tr_n('{n} case', '{n} cases', s.cases)}",
+                s.name == state.features,
+                partial(state.set_features, s.name),
+            )
+            for s in sets
+        ]
+
+    def choose(name: str) -> None:
+        from semblance.app.metrics import slider_operations
+
+        slider_operations.choose(context, name)
+
+    def metrics() -> list[QAction]:
+        there = state.library.metrics if state.library else ()
+        # The steps of a slider are one choice; where between them is the slider's matter.
+        names = dict.fromkeys(_shown(m) for m in there)
+        chosen = _shown(state.metric) if state.metric else ""
+        return [_action(n, n == chosen, partial(choose, n)) for n in names]
+
+    pickers = [
+        Picker(tr("Library"), recent),
+        Picker(tr("Features"), feature_sets),
+        Picker(tr("Metric"), metrics),
+    ]
+
+    def follow() -> None:
+        pickers[0].set_value(state.library.name if state.library else "")
+        pickers[1].set_value(state.features)
+        pickers[2].set_value(_shown(state.metric) if state.metric else "")
+
+    for signal in (state.library_changed, state.cases_changed, state.metric_changed):
+        signal.connect(follow)
+    follow()
+    return pickers
+
+
+def _shown(metric: MetricFacts) -> str:
+    """The name of a metric, or of the slider it is a step of."""
+    belongs = slider_of(metric.card)
+    return belongs[0] if belongs else metric.name
+
+
+def _action(text: str, checked: bool, run: Callable[[], object]) -> QAction:
+    action = QAction(text.replace("&", "&&"))
+    action.setCheckable(True)
+    action.setChecked(checked)
+    # The signal tells whether it is checked: no argument that `run` has a use for.
+    action.triggered.connect(lambda _checked: run())
+    return action

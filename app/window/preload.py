@@ -1,0 +1,60 @@
+"""Imports the window, the asking and the looking process will need, done before somebody waits for them."""
+
+from __future__ import annotations
+
+from semblance.core.tasks import SILENT, Reporter
+
+#: What opening a library needs and the first paint does not, in portions of at most 0.05 s.
+TO_OPEN = (
+    "numpy._core",
+    "semblance.core.library.importers.registry",
+    "semblance.core.workflows.library.library_snapshot",
+    "semblance.core.metrics.registry",
+    "semblance.core.workflows.searches.rank_cases",
+    "semblance.app.shell.library_operations",
+)
+#: What showing it needs.
+TO_SHOW = (
+    "semblance.app.search.feedback.refine_metric",
+    "semblance.app.viewer.image_pane",
+    "semblance.app.search.similar.panel",
+    "pyqtgraph",
+    "semblance.app.window.panels",
+    "semblance.app.window.commands",
+)
+#: What the first of the larger dialogs, and the first sight of the map, would stop to read.
+TO_COME = (
+    "semblance.core.workflows.evaluation.map_library",
+    "semblance.app.evaluation.map.map_page",
+    "semblance.core.evaluation.protocols.registry",
+    "semblance.app.research.experiment_results",
+    "semblance.app.research.experiments_dialog",
+)
+
+
+def warm_looking(*, reporter: Reporter = SILENT) -> None:
+    """Images and the catalogue."""
+    import PIL.Image
+
+    import semblance.core.imaging.raster
+    import semblance.core.workflows.imaging.view_images
+    import semblance.core.workflows.library.library_snapshot
+
+    reporter.progress(1, 1, "")
+    _ = (
+        PIL.Image,
+        semblance.core.imaging.raster,
+        semblance.core.workflows.imaging.view_images,
+        semblance.core.workflows.library.library_snapshot,
+    )
+
+
+def warm_asking(*, reporter: Reporter = SILENT) -> None:
+    """Feature stores, metrics and the extractors."""
+    import zarr
+
+    import semblance.core.workflows.searches.search_result
+    from semblance.core.features.gabor import Gabor
+
+    reporter.progress(1, 1, "")
+    _ = (zarr, semblance.core.workflows.searches.search_result, Gabor)

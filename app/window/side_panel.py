@@ -1,0 +1,123 @@
+"""The panels at the right, one tab each: Why, Train, Refine."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
+
+from semblance.app.metrics.train_panel import TrainPanel
+from semblance.app.search.feedback.concepts import Concepts
+from semblance.app.search.feedback.concepts_panel import ConceptsSection
+from semblance.app.search.feedback.question_section import AskSection
+from semblance.app.search.feedback.refine_panel import RefinePanel
+from semblance.app.search.why.panel import WhyPanel
+from semblance.app.shell.context import Context
+from semblance.app.shell.lazy import later
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel_header import TabHeader
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.language import tr
+
+#: Names of the panels and their help pages, in the order of the tabs.
+NAMES = ("why", "train", "refine")
+
+
+class SidePanel(QWidget):
+    """Three panels, of which one is seen; each is built when it is first shown.
+
+    ``help_wanted(name)`` · ``save_wanted``: name the refined metric · ``case_wanted(case_row)``: show a
+    judged case in the ranking · ``slider_wanted``: prepare the steps between visual and diagnostic likeness ·
+    ``questions_wanted``: ask in full size.
+    """
+
+    help_wanted = Signal(str)
+    save_wanted = Signal()
+    case_wanted = Signal(int)
+    slider_wanted = Signal()
+    questions_wanted = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
+        super().__init__()
+        self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
+        #: The case that is current in the ranking.
+        self._case = -1
+        self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
+        self.header.changed.connect(self._show)
+        self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
+        self._pages = QStackedWidget()
+        vbox(self).addWidget(self._pages)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.show_tab("train")
+
+    @later
+    def why(self) -> WhyPanel:
+        made = WhyPanel(self._context)
+        made.follow(self._case)
+        self._add(made)
+        return made
+
+    @later
+    def train(self) -> TrainPanel:
+        made = TrainPanel(self._context)
+        made.slider_wanted.connect(self.slider_wanted)
+        self._add(made)
+        return made
+
+    @property
+    def refine(self) -> RefinePanel:
+        return self._refining[0]
+
+    @property
+    def question(self) -> AskSection:
+        return self._refining[1]
+
+    @property
+    def concepts(self) -> ConceptsSection:
+        return self._refining[2]
+
+    @later
+    def _refining(self) -> tuple[RefinePanel, AskSection, ConceptsSection]:
+        """The panel with the two sections that stand in it."""
+        made = RefinePanel(self._context, self._thumbnails)
+        made.train_wanted.connect(lambda: self.show_tab("train"))
+        made.save_wanted.connect(self.save_wanted)
+        made.case_wanted.connect(self.case_wanted)
+        self._add(made)
+        question = AskSection(self._context, self._thumbnails)
+        question.large_wanted.connect(self.questions_wanted)
+        made.set_questions(question)
+        concepts = ConceptsSection(self._context, self._concepts)
+        concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
+        made.add_section(concepts)
+        return made, question, concepts
+
+    def asks_in(self, widget: QWidget) -> bool:
+        """Whether ``widget`` is the question."""
+        built = SidePanel._refining.built(self)
+        return built is not None and widget is built[1]
+
+    def follow(self, case_row: int) -> None:
+        """Tell of this case of the ranking why it stands where it does."""
+        self._case = case_row
+        why = SidePanel.why.built(self)
+        if why is not None:
+            why.follow(case_row)
+
+    @property
+    def current(self) -> str:
+        """The name of the panel that is seen."""
+        return NAMES[self.header.tabs.currentIndex()]
+
+    def show_tab(self, name: str) -> None:
+        """Bring a panel to the front: one of :data:`NAMES`."""
+        self.header.tabs.setCurrentIndex(NAMES.index(name))
+        self._show(NAMES.index(name))
+
+    def _show(self, index: int) -> None:
+        page: QWidget = getattr(self, NAMES[index])
+        self._pages.setCurrentWidget(page)
+
+    def _add(self, page: QWidget) -> None:
+        # A tab nobody looks at asks for no room.
+        page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._pages.addWidget(page)

@@ -1,0 +1,314 @@
+"""What a first start shows: the demo, a new library, an open one, and what was open lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.core.language import tr
+
+WIDEST = 896
+RECENT = 6
+KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST")
+
+
+class StartPage(QScrollArea):
+    """Begin with a library.
+
+    ``demo_wanted`` · ``new_wanted`` · ``open_wanted`` · ``recent_wanted(path)`` · ``dropped(path)`` a file or
+    folder let go over the page · ``words_wanted`` the page that explains the words.
+    """
+
+    demo_wanted = Signal()
+    new_wanted = Signal()
+    open_wanted = Signal()
+    recent_wanted = Signal(str)
+    dropped = Signal(str)
+    words_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._focused = False
+        self.setAcceptDrops(True)
+        self.viewport().setAcceptDrops(True)
+        self._demo = _Card(
+            "play",
+            tr("Try the demo"),
+            tr(
+                "A generated library, plainly synthetic, with a trained metric to look into. Made on this "
+                "machine; nothing is downloaded."
+            ),
+            tr("Try the demo"),
+            "Ctrl+D",
+        )
+        set_look(self._demo.button, primary=True)
+        self._new = _Card(
+            "folder-plus",
+            tr("New library"),
+            tr(
+                "From a folder of images, or with Ctrl+Shift+N from a zip or table. You see what was "
+                "recognised and can correct it before anything is kept."
+            ),
+            tr("Choose a folder…"),
+            "Ctrl+N",
+        )
+        self._open = _Card(
+            "folder",
+            tr("Open library"),
+            tr("A folder ending in .semblance, made here or on another machine."),
+            tr("Open…"),
+            "Ctrl+O",
+        )
+        for card, signal in (
+            (self._demo, self.demo_wanted),
+            (self._new, self.new_wanted),
+            (self._open, self.open_wanted),
+        ):
+            card.button.clicked.connect(signal)
+        self.drop_zone = _DropZone()
+        self._recent = vbox(spacing=2)
+        self._column = QWidget()
+        self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._cards = QGridLayout()
+        self._lay_out()
+        self.set_recent([])
+        news.changed.connect(self._fit)
+        self._fit()
+
+    @property
+    def demo_button(self) -> QPushButton:
+        return self._demo.button
+
+    def set_recent(self, paths: Sequence[Path | str]) -> None:
+        """Libraries opened lately, newest first; those that are gone say so."""
+        while item := self._recent.takeAt(0):
+            widget = item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        if not paths:
+            self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
+        for path in paths[:RECENT]:
+            self._recent.addWidget(self._recent_line(Path(path)))
+
+    def set_dropping(self, dropping: bool) -> None:
+        """Whether something that could be opened is held over the window."""
+        self.drop_zone.set_held(dropping)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _local(event.mimeData()):
+            event.acceptProposedAction()
+            self.set_dropping(True)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.set_dropping(False)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.set_dropping(False)
+        path = _local(event.mimeData())
+        if path:
+            event.acceptProposedAction()
+            self.dropped.emit(path)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._focused:
+            self._focused = True
+            self._demo.button.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.viewport().width() - 48
+        self._column.setFixedWidth(max(280, min(theme().px(WIDEST), room)))
+        beside = self._column.width() >= theme().px(640)
+        cards = (self._demo, self._new, self._open)
+        for place, card in enumerate(cards):
+            self._cards.removeWidget(card)
+            self._cards.addWidget(card, *((0, place) if beside else (place, 0)))
+        for place in range(3):
+            self._cards.setColumnStretch(place, 1 if beside or place == 0 else 0)
+
+    def _lay_out(self) -> None:
+        self._cards.setContentsMargins(0, 0, 0, 0)
+        self._cards.setSpacing(16)
+        words = QPushButton(tr("What is a metric? A finding? Words used here"))
+        words.clicked.connect(self.words_wanted)
+        set_look(words, link=True)
+        lower = QGridLayout()
+        lower.setContentsMargins(0, 0, 0, 0)
+        lower.setHorizontalSpacing(16)
+        lower.setVerticalSpacing(6)
+        lower.setColumnStretch(0, 1)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
+        lower.addWidget(_label(tr("Recent"), "title"), 0, 0)
+        lower.addWidget(words, 0, 1, right)
+        lower.addLayout(self._recent, 1, 0)
+        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
+        column = vbox(self._column, margins=(0, 24, 0, 24))
+        column.addWidget(_label(tr("Begin with a library"), "display"))
+        column.addSpacing(6)
+        about = _label(
+            tr(
+                "A library is a folder that knows your cases, their findings and their features. "
+                "The images stay where they are."
+            ),
+            "second",
+        )
+        about.setWordWrap(True)
+        column.addWidget(about)
+        column.addSpacing(24)
+        column.addLayout(self._cards)
+        column.addSpacing(24)
+        column.addWidget(self.drop_zone)
+        column.addSpacing(24)
+        column.addLayout(lower)
+        page = QWidget()
+        set_look(page, role="scrolled")
+        around = QVBoxLayout(page)
+        around.setContentsMargins(24, 0, 24, 0)
+        around.addStretch(2)
+        around.addWidget(self._column, 0, Qt.AlignmentFlag.AlignHCenter)
+        around.addStretch(3)
+        self.setWidget(page)
+
+    def _recent_line(self, path: Path) -> QWidget:
+        line = QWidget()
+        row = hbox(line, spacing=10)
+        there = path.is_dir()
+        button = QPushButton(path.stem)
+        button.setEnabled(there)
+        button.setToolTip(str(path))
+        button.clicked.connect(lambda: self.recent_wanted.emit(str(path)))
+        set_look(button, quiet=True)
+        where = str(path.parent) if there else tr("{folder} (not there now)", folder=path.parent)
+        row.addWidget(button)
+        row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
+        return line
+
+
+class _Card(QFrame):
+    def __init__(self, sign: str, title: str, text: str, button: str, shortcut: str) -> None:
+        super().__init__()
+        set_look(self, role="card")
+        self.setAccessibleName(title)
+        self._title, self._text = QLabel(title), QLabel(_airy(text))
+        self._text.setWordWrap(True)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        set_look(self._title, role="outcome")
+        set_look(self._text, role="second")
+        self.button = QPushButton(button)
+        head = hbox(spacing=12)
+        head.addWidget(Sign(sign, "text", 18))
+        head.addWidget(self._title, 1)
+        foot = QHBoxLayout()
+        foot.addWidget(self.button)
+        foot.addStretch(1)
+        keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+        foot.addWidget(_label(keys, "small"))
+        column = self._inside = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 14)
+        column.setSpacing(14)
+        column.addLayout(head)
+        column.addWidget(self._text, 1)
+        column.addLayout(foot)
+        news.changed.connect(self._fit)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        # A layout inside a scroll area does not ask wrapped text for its height.
+        margins = self.contentsMargins() + self._inside.contentsMargins()
+        text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
+        rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
+        # Beside each other they are alike; below each other each takes what it needs.
+        least = theme().px(178) if self.width() < theme().px(400) else 0
+        self.setMinimumHeight(max(least, text + rest))
+
+
+class _DropZone(QWidget):
+    """Says where things can be dropped; the whole window takes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held = False
+        title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
+        self.setAccessibleName(title.text())
+        kinds = _label(KINDS, "third")
+        column = vbox(self, spacing=6, margins=(16, 18, 16, 18))
+        for label in (title, kinds):
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            label.setWordWrap(True)
+            column.addWidget(label)
+
+    def set_held(self, held: bool) -> None:
+        if held != self._held:
+            self._held = held
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = QPen(colour(tokens.accent if self._held else tokens.strong_line), 2 if self._held else 1)
+        pen.setDashPattern([5, 4])
+        painter.setPen(pen)
+        if self._held:
+            painter.setBrush(colour(tokens.selected))
+        half = pen.widthF() / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
+        painter.end()
+
+
+def _airy(text: str) -> str:
+    """Body text with room between its lines."""
+    return f'<p style="line-height: 135%; margin: 0">{text}</p>'
+
+
+def _local(data: QMimeData) -> str:
+    """The first file or folder of a drag; empty where there is none."""
+    return next((url.toLocalFile() for url in data.urls() if url.isLocalFile()), "")
+
+
+def _label(text: str, role: str) -> QLabel:
+    label = QLabel(text)
+    set_look(label, role=role)
+    return label

@@ -1,0 +1,139 @@
+"""The line at the bottom: what is open, what could not be read, and the jobs under way."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
+from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.core.language import tr, tr_n
+
+HEIGHT = 28
+#: How long news stay.
+NEWS_MS = 8000
+
+
+class StatusLine(QFrame):
+    """Counts on the left; the latest job with its progress, time left and cancel on the right."""
+
+    not_read_wanted = Signal()
+    jobs_wanted = Signal()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        set_look(self, role="bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.counts = QLabel()
+        set_look(self.counts, role="second")
+        self.not_read = QPushButton()
+        set_look(self.not_read, quiet=True)
+        self.not_read.setIcon(icon("warning"))
+        self.not_read.clicked.connect(self.not_read_wanted)
+        self.where = ElidedLabel(role="small")
+        self._told = ElidedLabel()
+        self._leave = one_shot(self, lambda: self._told.setText(""), NEWS_MS)
+        self.jobs = JobStrip(context)
+        self.jobs.list_wanted.connect(self.jobs_wanted)
+        row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
+        row.addWidget(self.counts)
+        row.addWidget(self.not_read)
+        row.addWidget(self.where)
+        row.addWidget(self._told, 1)
+        row.addWidget(self.jobs)
+        self._state.cases_changed.connect(self._renew)
+        self._state.library_changed.connect(self._renew)
+        news.changed.connect(self._fit)
+        self._fit()
+        self._renew()
+
+    def tell(self, news_text: str) -> None:
+        """Say something that needs no answer; it leaves by itself."""
+        self._told.setText(news_text)
+        self._leave.start()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(HEIGHT))
+
+    def _renew(self) -> None:
+        library = self._state.library
+        if library is None:
+            self.counts.setText(tr("Works offline. Images stay where they are."))
+            self.not_read.hide()
+            self.where.setText("")
+            return
+        patients = (
+            tr_n("{n} patient", "{n} patients", library.patients)
+            if library.patients
+            else tr("unknown patients")
+        )
+        self.counts.setText(f"{tr_n('{n} case', '{n} cases', len(library.columns))}    {patients}")
+        unusable = len(library.unusable)
+        self.not_read.setVisible(bool(unusable))
+        self.not_read.setText(tr_n("{n} file not read", "{n} files not read", unusable))
+        self.where.setText(
+            library.path.name if library.writable else tr("{name} (for looking only)", name=library.path.name)
+        )
+
+
+class JobStrip(QWidget):
+    """The job started last; a click on its line lists all."""
+
+    list_wanted = Signal()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._jobs = context.jobs
+        self._line: ProgressLine | None = None
+        self._shown: Job | None = None
+        self._idle = QLabel(tr("No jobs running"))
+        set_look(self._idle, role="small")
+        self._others = QPushButton()
+        self._others.setToolTip(tr("All jobs"))
+        set_look(self._others, quiet=True)
+        self._others.clicked.connect(self.list_wanted)
+        self._row = hbox(self, spacing=10)
+        self._row.addWidget(self._idle)
+        self._row.addWidget(self._others)
+        self._tick = QTimer(self)
+        self._tick.setInterval(250)
+        self._tick.timeout.connect(self._renew)
+        self._jobs.added.connect(self._added)
+        self._jobs.removed.connect(lambda _job: self._renew())
+        self._renew()
+
+    def _added(self, _job: Job) -> None:
+        QTimer.singleShot(SHOW_AFTER_MS, self, self._renew)
+        self._tick.start()
+
+    def _renew(self) -> None:
+        shown = [job for job in self._jobs.listed if job.age_ms >= SHOW_AFTER_MS]
+        job = shown[-1] if shown else None
+        if job is not self._shown:
+            self._show(job)
+        if not self._jobs.listed:
+            self._tick.stop()
+        self._idle.setVisible(job is None)
+        self._others.setVisible(len(shown) > 1)
+        self._others.setText(tr("{n} more", n=len(shown) - 1))
+        if job is not None and self._line is not None:
+            self._line.set_progress(job.fraction, job.seconds_left)
+
+    def _show(self, job: Job | None) -> None:
+        if self._line is not None:
+            self._row.removeWidget(self._line)
+            self._line.deleteLater()
+            self._line = None
+        self._shown = job
+        if job is not None:
+            self._line = ProgressLine(job.title, compact=True, can_stop=job.can_stop)
+            self._line.stop_wanted.connect(job.stop)
+            self._line.cancel_wanted.connect(job.cancel)
+            self._row.addWidget(self._line)

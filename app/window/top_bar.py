@@ -1,0 +1,277 @@
+"""The bar on top: menus, what is open (library, features, metric), and the door to all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QMenuBar,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+)
+
+from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.shell.icons import icon, icon_pixmap
+from semblance.app.shell.theme import colour, font, news, set_look, theme
+from semblance.app.widgets.line import Rule
+from semblance.app.widgets.menus import Menu
+from semblance.core.language import tr
+
+HEIGHT = 40
+#: Below this width the pickers show their value without its label.
+ROOMY = 1300
+#: Below this the slider shows no words at its ends.
+ROOMY_SLIDER = 1240
+#: A picker's value wants at least so much room beside a label, and the whole picker without one.
+VALUE, BARE = 56, 100
+#: A picker is as wide as its value wants, within these.
+NARROW, WIDE = 128, 280
+_BEFORE, _BETWEEN = 8, 6
+
+
+def with_keys(titles: Iterable[str]) -> list[str]:
+    """``titles`` with ``&`` before the letter that opens each with Alt: its first that is not taken yet."""
+    taken: set[str] = set()
+    marked = []
+    for title in titles:
+        place = next((i for i, c in enumerate(title) if c.isalnum() and c.lower() not in taken), None)
+        if place is None:
+            marked.append(title)
+        else:
+            taken.add(title[place].lower())
+            marked.append(f"{title[:place]}&{title[place:]}")
+    return marked
+
+
+class Picker(QAbstractButton):
+    """A label and a value; a click opens the choices. ``value_changed``: it may want another room."""
+
+    value_changed = Signal()
+
+    def __init__(self, label: str, choices: Callable[[], Sequence[QAction]]) -> None:
+        super().__init__()
+        self._label, self._value, self._choices = label, "", choices
+        self.labelled = True
+        self._room = WIDE * 4
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.clicked.connect(self._open)
+        self.set_value("")
+
+    def set_value(self, value: str) -> None:
+        """Show ``value``; nothing chosen is a dash."""
+        self._value = value
+        self.setEnabled(bool(value) or bool(self._choices()))
+        name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
+        self.setAccessibleName(name)
+        self.setToolTip(f"{self._label}: {value}" if value else "")
+        self.updateGeometry()
+        self.update()
+        self.value_changed.emit()
+
+    def show_label(self, shown: bool) -> None:
+        if shown != self.labelled:
+            self.labelled = shown
+            self.updateGeometry()
+            self.update()
+
+    def width_with_label(self) -> int:
+        """px that the label and a short value take."""
+        label = self.fontMetrics().horizontalAdvance(self._label)
+        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _after()
+
+    def width_wanted(self, *, labelled: bool) -> int:
+        """px that the whole value takes, with or without its label."""
+        least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
+        label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
+        value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
+        return min(most, max(least, _BEFORE + label + value + 2 + _after()))
+
+    def set_room(self, room: int) -> None:
+        """It is at most ``room`` px wide."""
+        if room != self._room:
+            self._room = room
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(min(self._room, self.width_wanted(labelled=self.labelled)), theme().px(26))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(56), theme().px(26))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._open()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = self.rect().adjusted(0, 0, -1, -1).toRectF().translated(0.5, 0.5)
+        hot = self.isEnabled() and (self.underMouse() or self.isDown())
+        painter.setPen(colour(look.accent if self.hasFocus() else look.control_line))
+        if self.isEnabled():
+            painter.setBrush(colour(look.hover if hot else look.control))
+        else:
+            painter.setPen(colour(look.line))
+        painter.drawRoundedRect(box, 4, 4)
+        left = _BEFORE
+        if self.labelled:
+            painter.setFont(font())
+            painter.setPen(colour(look.second if self.isEnabled() else look.disabled))
+            painter.drawText(self._line(left), Qt.AlignmentFlag.AlignVCenter, self._label)
+            left += painter.fontMetrics().horizontalAdvance(self._label) + _BETWEEN
+        painter.setFont(font(weight=600))
+        painter.setPen(colour(look.text if self.isEnabled() and self._value else look.disabled))
+        line = self._line(left)
+        shown = self._value or "–"
+        text = painter.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideMiddle, line.width())
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
+        side, shade = _chevron(), look.second if self.isEnabled() else look.disabled
+        chevron = icon_pixmap("chevron-down", side, shade, self.devicePixelRatioF())
+        painter.drawPixmap(QPoint(self.width() - side - 6, (self.height() - side) // 2), chevron)
+        painter.end()
+
+    def _line(self, left: int) -> QRect:
+        return QRect(left, 0, max(0, self.width() - left - _after()), self.height())
+
+    def _open(self) -> None:
+        menu = Menu(self)
+        # A menu does not own its actions: nothing else holds them while it is open.
+        actions = list(self._choices())
+        menu.addActions(actions)
+        # What is in force is where the keys begin.
+        current = next((action for action in actions if action.isChecked()), None)
+        if current is not None:
+            menu.setActiveAction(current)
+        if actions:
+            menu.exec(self.mapToGlobal(QPoint(0, self.height() + 2)))
+        menu.deleteLater()
+
+
+class TopBar(QFrame):
+    """Menus, the three pickers, the slider, and "All commands"."""
+
+    def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: LikenessSlider) -> None:
+        super().__init__()
+        set_look(self, role="top-bar")
+        self._pickers, self.likeness = tuple(pickers), likeness
+        self.menus = QMenuBar()
+        self.menus.setNativeMenuBar(False)
+        self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+        more = self.menus.findChild(QToolButton, "qt_menubar_ext_button")
+        if isinstance(more, QToolButton):
+            # Qt's own sign is black on black.
+            more.setIcon(icon("more"))
+            more.setAccessibleName(tr("More menus"))
+        self.menu: dict[str, QMenu] = {}
+        titles = dict(zip(MENUS, with_keys(MENUS.values()), strict=True))
+        for command in COMMANDS:
+            if command.menu not in self.menu:
+                self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
+            if command.separator:
+                self.menu[command.menu].addSeparator()
+            self.menu[command.menu].addAction(actions[command.id])
+        line = Rule(upright=True)
+        line.setFixedHeight(16)
+        self.commands = QPushButton()
+        self.commands.setAccessibleName(tr("All commands"))
+        self.commands.setObjectName("allCommands")
+        self.commands.setIcon(icon("search"))
+        self.commands.setToolTip(tr("Every command by name (Ctrl+K)"))
+        self.commands.clicked.connect(actions["palette"].trigger)
+        self._line, self._row = line, QHBoxLayout(self)
+        row = self._row
+        row.setContentsMargins(4, 0, 8, 0)
+        row.setSpacing(8)
+        row.addWidget(self.menus)
+        row.addWidget(line)
+        for picker in self._pickers:
+            row.addWidget(picker)
+            picker.value_changed.connect(self._fit)
+        row.addWidget(likeness)
+        likeness.followed.connect(self._fit)
+        row.addStretch(1)
+        row.addWidget(self.commands)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    @property
+    def metric_picker(self) -> Picker:
+        """The choice of the metric, the last before the slider."""
+        return self._pickers[-1]
+
+    def go_to_menus(self) -> None:
+        """The keyboard goes to the first menu, which opens."""
+        self.menus.setActiveAction(self.menus.actions()[0])
+
+    def resizeEvent(self, event: object) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Labels and words as far as there is room for them: in another language they are longer."""
+        self.setFixedHeight(theme().px(HEIGHT))
+        bare = theme().px(BARE) * len(self._pickers)
+        self.commands.setText(tr("All commands   Ctrl+K"))
+        rest = self.width() - self._always()
+        if rest < bare + self.likeness.width_with(words=False):
+            self.commands.setText("")
+            rest = self.width() - self._always()
+        words = self.width() >= theme().px(ROOMY_SLIDER) and rest >= bare + self.likeness.width_with(
+            words=True
+        )
+        labelled = sum(picker.width_with_label() for picker in self._pickers)
+        labels = words and self.width() >= theme().px(ROOMY)
+        # Where there is no room for it, a slider that cannot be moved need not be seen.
+        seen = self.likeness.bar.isEnabled() or rest >= bare + self.likeness.width_with(words=False)
+        self.likeness.setVisible(seen)
+        room = rest - (self.likeness.width_with(words=words) if seen else -self._row.spacing())
+        labels = labels and room >= labelled
+        wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
+        plain = [picker.width_wanted(labelled=False) for picker in self._pickers]
+        if labels and sum(wanted) > room >= sum(plain):
+            # What is chosen is worth more than the word that says what it is.
+            labels, wanted = False, plain
+        most = _cut_longest(wanted, room)
+        for picker in self._pickers:
+            picker.show_label(labels)
+            picker.set_room(most)
+        self.likeness.show_words(words)
+
+    def _always(self) -> int:
+        """px of what is shown at any width: menus, the button, and what is between all."""
+        margins = self._row.contentsMargins()
+        between = self._row.spacing() * (self._row.count() - 1)
+        fixed = self.menus.sizeHint().width() + self.commands.sizeHint().width() + self._line.width()
+        return margins.left() + margins.right() + between + fixed
+
+
+def _chevron() -> int:
+    return theme().px(14)
+
+
+def _after() -> int:
+    """px behind a value: the sign that it can be opened."""
+    return _chevron() + 10
+
+
+def _cut_longest(widths: Sequence[int], room: int) -> int:
+    """The width to which the longest are cut so that all fit into ``room``; the shorter stay whole."""
+    left, most = room, max(widths)
+    for number, width in enumerate(sorted(widths)):
+        share = left // (len(widths) - number)
+        if width > share:
+            return max(1, share)
+        left -= width
+    return most

@@ -1,1 +1,0 @@
-"""Top-level windows and what floats above them."""

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
+
+from semblance.app.evaluation.panel import (
+    ACCURACY_TAB,
+    CALIBRATION_TAB,
+    OVERVIEW,
+    ROC_TAB,
+    TABLE,
+    TRAINING_TAB,
+    EvaluationPanel,
+)
+from semblance.app.evaluation.score_table import FULL
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State, TrainingRun
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation import hardest_queries as hardest_module
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
+from semblance.core.workflows.metrics import score_metric
+from semblance.core.workflows.metrics.training_curve import CurvePoint
+from semblance.core.workflows.searches import rank_cases
+from tests.helpers.scored import calibrated, metric, snapshot
+from tests.helpers.showing import on_screen
+
+LEFT = Qt.MouseButton.LeftButton
+BOARD = snapshot(
+    metric("plain", 0.6, learner="euclidean", rounds=0),
+    metric("outdated", 0.9, n_test=20),
+    metric("new", 0.8),
+)
+COLUMN = {column.key: place for place, column in enumerate(FULL)}
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    return on_screen(qtbot, EvaluationPanel(context), 1440, 220)
+
+
+def labels(panel) -> dict[str, list[str]]:
+    overview = panel.overview
+    return {
+        "accuracy": [curve.label for curve in overview.accuracy.view.curves],
+        "roc": [curve.label for curve in overview.roc.view.curves],
+        "table": overview.table.names(),
+    }
+
+
+def read(path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
+
+
+def click(qtbot, table, row: int) -> None:
+    place = table.visualRect(table.model().index(row, 0)).center()
+    qtbot.mouseClick(table.viewport(), LEFT, pos=place)
+
+
+def test_it_says_what_to_do_first(panel, context, qtbot):
+    empty = panel._empty
+    assert empty.isVisible()
+    context.state.set_library(replace(BOARD, metrics=(), feature_sets=()))
+    with qtbot.waitSignal(panel.extract_wanted):
+        qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
+    context.state.set_library(replace(BOARD, metrics=()))
+    with qtbot.waitSignal(panel.train_wanted):
+        qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
+    context.state.set_library(BOARD)
+    assert not empty.isVisible()
+    assert panel.overview.isVisible()
+
+
+def test_the_overview_shows_the_current_metric_beside_the_others(panel, context):
+    context.state.set_library(BOARD)
+    assert labels(panel) == {
+        "accuracy": ["new", "plain"],
+        "roc": ["new", "plain"],
+        "table": ["new", "plain", "outdated"],
+    }
+    overview = panel.overview
+    assert [curve.current for curve in overview.accuracy.view.curves] == [True, False]
+    assert max(overview.accuracy.view.curves[0].k) == 20
+    assert max(panel.accuracy.view.curves[0].k) == 50
+    assert overview.roc._title.text() == "ROC, malignant"
+    assert overview.accuracy.badge.kind == overview.metrics.badge.kind == "held-out"
+    assert panel.header._second.text() == "30 % held out by patient, seed 7"
+    assert overview.curve.title == "Training new"
+
+
+def test_the_weakest_provenance_is_on_the_badge(panel, context):
+    context.state.set_library(
+        snapshot(metric("known", 0.8), metric("unknown patients", 0.7, measured_on=HELD_OUT_CASES))
+    )
+    assert panel.overview.accuracy.badge.kind == "unknown"
+    assert panel.overview.accuracy.badge.text == "unknown patients"
+
+
+def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jobs, qtbot, monkeypatch):
+    asked = []
+    monkeypatch.setattr(score_metric, "score_metric", lambda *given, **_: asked.append(given))
+    context.state.set_library(BOARD)
+    assert not panel.again.isVisible()
+    context.state.set_metric("outdated")
+    assert panel.overview.accuracy.badge.kind == "stale"
+    assert panel.overview.accuracy.view.curves[0].stale
+    assert panel.overview.metrics.badge.kind == "held-out"
+    jobs.held.clear()
+    qtbot.mouseClick(panel.again, LEFT)
+    assert not panel.score_button.isEnabled()
+    assert not panel.again.isVisible()
+    jobs.held[0].run()
+    qtbot.waitUntil(panel.score_button.isEnabled)
+    assert asked == [(BOARD.path, "outdated")]
+
+
+def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_scored(panel, context):
+    context.state.set_library(snapshot(metric("alike", None, learner="euclidean", card={"split": None})))
+    context.state.set_metric("alike")
+    assert not panel.again.isVisible()
+    assert not panel.score_button.isEnabled()
+    assert panel.header._second.text() == "not scored: trained on all cases"
+    item = panel.table.item(0, 0)
+    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
+    assert item.toolTip().startswith("Trained on all cases")
+
+
+def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
+    context.state.set_library(replace(BOARD, writable=False))
+    assert not panel.score_button.isEnabled()
+    assert panel.save_button.isEnabled()
+
+
+def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypatch):
+    asked = []
+
+    def hardest(library, metric, finding="", **_more):
+        asked.append((metric, finding))
+        return HardestQueries((7, 3), (0.1, 0.2), 10, 24, 24)
+
+    monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
+    context.state.set_library(snapshot(metric("good", 0.9)))
+    qtbot.mouseClick(panel.overview.accuracy.view, Qt.MouseButton.LeftButton)
+    jobs.let_run()
+    assert context.state.picked.tolist() == [3, 7]
+    qtbot.keyClick(panel.overview.roc.view, Qt.Key.Key_Return)
+    jobs.let_run()
+    assert asked == [("good", ""), ("good", panel._finding)]
+    assert panel._finding
+    assert "2 hardest of 24" in context.messages.history[-1].what
+    assert panel.overview.roc.view.menu().actions()[0].text() == "Show this finding's hardest queries"
+
+
+def test_a_metric_without_scores_stays_in_the_table(panel, context):
+    context.state.set_library(snapshot(metric("bare", None)))
+    assert labels(panel) == {"accuracy": [], "roc": [], "table": ["bare"]}
+    assert not panel.save_button.isEnabled()
+    assert panel.again.isVisible()
+    assert not panel.overview.accuracy.badge.isVisible()
+    panel.save_plot()
+    assert "no plot to save" in context.messages.history[-1].what
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
+    ranked = []
+    monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
+    context.state.set_library(BOARD)
+    context.state.set_query(Query(case="c001"))
+    jobs.held.clear()
+    table = panel.overview.table
+    if by == "mouse":
+        click(qtbot, table, 1)
+    else:
+        table.setFocus()
+        qtbot.keyClick(table, Qt.Key.Key_Down)
+        qtbot.keyClick(table, Qt.Key.Key_Return)
+    assert context.state.metric.name == "plain"
+    assert labels(panel)["accuracy"] == ["plain", "new"]
+    jobs.held[0].run()
+    assert ranked == ["plain"]
+    click(qtbot, table, 1)
+    assert ranked == ["plain"]
+
+
+def test_the_table_has_every_number_and_sorts(panel, context, qtbot):
+    context.state.set_library(BOARD)
+    panel.header.tabs.setCurrentIndex(TABLE)
+    table = panel.table
+    row = table.names().index("new")
+    cells = {key: table.item(row, place).text() for key, place in COLUMN.items()}
+    assert cells["@1"] == "0.80 (0.75–0.84)"
+    assert cells["@10"] == "0.78 (0.73–0.82)"
+    assert (cells["n_train"], cells["n_test"], cells["seed"]) == ("70", "30", "7")
+    assert cells["measured"] == "held-out patients"
+    table.sortByColumn(COLUMN["@10"], Qt.SortOrder.AscendingOrder)
+    assert table.names() == ["plain", "new", "outdated"]
+    table.sortByColumn(COLUMN["@10"], Qt.SortOrder.DescendingOrder)
+    assert table.names() == ["outdated", "new", "plain"]
+    click(qtbot, table, 2)
+    assert context.state.metric.name == "plain"
+    assert table.names() == ["outdated", "new", "plain"]
+    said = table.item(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said == "outdated, stale: score it again"
+
+
+def test_with_many_findings_one_is_chosen(panel, context, qtbot):
+    context.state.set_library(BOARD)
+    panel.header.tabs.setCurrentIndex(ROC_TAB)
+    assert not panel.finding_box.isVisible()
+    names = ("benign", "cyst", "malignant")
+    context.state.set_library(snapshot(metric("m", 0.8, findings=names), findings=names))
+    assert panel.finding_box.isVisible()
+    assert panel.finding_box.currentText() == "malignant"
+    qtbot.keyClick(panel.finding_box, Qt.Key.Key_End)
+    panel.finding_box.activated.emit(panel.finding_box.currentIndex())
+    assert panel.overview.roc._title.text() == "ROC, cyst"
+
+
+def test_narrow_panels_give_the_tables_room_to_the_plots(panel, context, qtbot):
+    context.state.set_library(BOARD)
+    assert panel.overview.has_table
+    assert not panel.overview.accuracy.view._named
+    panel.resize(1100, 220)
+    qtbot.waitUntil(lambda: not panel.overview.has_table)
+    assert panel.overview.accuracy.view._named
+    panel.resize(1300, 220)
+    qtbot.waitUntil(lambda: panel.overview.has_table)
+
+
+def test_a_training_is_seen_growing_even_before_there_is_a_metric(panel, context, qtbot):
+    context.state.set_library(replace(BOARD, metrics=()))
+    assert panel._empty.isVisible()
+    context.state.set_training(TrainingRun("first", "bdm", 10, (CurvePoint(1, 2.0, 0.5),)))
+    assert panel.overview.isVisible()
+    qtbot.waitUntil(lambda: panel.overview.curve.note == "round 1 of 10")
+    context.state.set_library(BOARD)
+    assert panel.overview.curve.title == "Training new"
+
+
+@pytest.mark.parametrize(
+    ("tab", "kinds"),
+    [
+        (OVERVIEW, [ACCURACY, ROC, TRAINING]),
+        (ACCURACY_TAB, [ACCURACY]),
+        (ROC_TAB, [ROC]),
+        (TRAINING_TAB, [TRAINING]),
+    ],
+)
+def test_the_plots_of_the_tab_are_saved(panel, context, jobs, monkeypatch, tmp_path, tab, kinds):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "p.csv"), ""))
+    context.state.set_library(BOARD)
+    panel.header.tabs.setCurrentIndex(tab)
+    panel.save_plot()
+    jobs.let_run()
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert len(files) == len(kinds)
+    rows = read(tmp_path / files[0])
+    assert {row["measured_on"] for row in rows} == {"30 held-out patients"}
+    assert files[0] in context.messages.history[-1].what
+
+
+def test_the_table_is_saved_as_numbers(panel, context, jobs, monkeypatch, tmp_path):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.csv"), ""))
+    context.state.set_library(BOARD)
+    panel.header.tabs.setCurrentIndex(TABLE)
+    panel.save_plot()
+    jobs.let_run()
+    rows = read(tmp_path / "t.csv")
+    assert [row["metric"] for row in rows] == ["new", "plain", "outdated"]
+
+
+def test_another_library_leaves_nothing_behind(panel, context):
+    context.state.set_library(BOARD)
+    context.state.set_library(snapshot(metric("other", 0.7)))
+    assert labels(panel)["table"] == ["other"]
+    context.state.set_library(None)
+    assert labels(panel) == {"accuracy": [], "roc": [], "table": []}
+    assert panel._empty.isVisible()
+    assert panel.header._second.text() == ""
+
+
+def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
+    jobs = Jobs()
+    context = Context(State(), jobs, Messages(), Settings())
+    panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
+    context.state.set_library(BOARD)
+    views = [panel.overview.accuracy.view, panel.overview.roc.view]
+    qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views), timeout=120_000)
+    assert context.messages.history == []
+    jobs.shutdown()
+    jobs.deleteLater()
+
+
+def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context, qtbot):
+    context.state.set_library(snapshot(calibrated(metric("sure", 0.8))))
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    page = panel.calibration
+    assert page.bins.isVisible()
+    assert page.plot.badge.kind == "held-out"
+    made = panel._current_metric.calibration
+    assert page.bins.rowCount() == len(made.bins)
+    assert page.bins.item(0, 1).text() == str(made.bins[0].n)
+    assert "calibration error" in page.plot.view.accessibleDescription()
+    qtbot.mouseClick(page.bins.viewport(), LEFT, pos=page.bins.visualItemRect(page.bins.item(1, 0)).center())
+    assert context.state.picked.tolist() == sorted(made.rows_of_bin(1))
+    qtbot.keyClick(page.bins, Qt.Key.Key_Home)
+    page.bins.setCurrentCell(0, 0)
+    qtbot.keyClick(page.bins, Qt.Key.Key_Return)
+    assert context.state.picked.tolist() == sorted(made.rows_of_bin(0))
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (metric("old", 0.8), "Score it again"),
+        (
+            replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
+            "at least 20",
+        ),
+        (metric("never", None), "Train a metric"),
+    ],
+)
+def test_without_a_calibration_the_tab_says_why(panel, context, facts, words):
+    context.state.set_library(snapshot(facts))
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    said = " ".join(label.text() for label in panel.calibration.findChildren(QLabel) if label.isVisible())
+    assert "Not calibrated" in said
+    assert words in said

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog
+
+from semblance.app.library.export_log_dialog import ExportsDialog
+
+LINES = [
+    {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}
+    | {"identified": True},
+    {"time": "", "by": "", "what": "damaged line", "kind": "", "files": 0, "identified": False},
+    {"time": "2026-02-02T03:04:05+00:00", "by": "", "what": "plots", "kind": "png", "files": 4}
+    | {"identified": False},
+]
+
+
+@pytest.fixture
+def saved() -> list[tuple[Path, str]]:
+    return []
+
+
+def shown(qtbot, lines, saved) -> ExportsDialog:
+    dialog = ExportsDialog(lines, lambda path, text: saved.append((path, text)))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    return dialog
+
+
+def test_the_newest_stand_first_and_can_be_copied_and_saved(qtbot, saved, monkeypatch, tmp_path):
+    dialog = shown(qtbot, LINES, saved)
+    assert [dialog.table.item(row, 2).text() for row in range(3)] == ["Plots", "Damaged line", "Report"]
+    assert dialog.table.item(2, 1).text() == "mina"
+    assert [dialog.table.item(row, 5).text() for row in (0, 2)] == ["de-identified", "can be told"]
+    dialog.table.selectRow(2)
+    qtbot.keyClick(dialog.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QGuiApplication.clipboard().text()
+    assert copied.split("\t")[1:] == ["mina", "Report", "pdf", "1", "can be told"]
+    dialog.table.clearSelection()
+    qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 3
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(tmp_path / "e.csv"), ""))
+    qtbot.mouseClick(dialog.save_list, Qt.MouseButton.LeftButton)
+    ((path, text),) = saved
+    assert path == tmp_path / "e.csv"
+    assert text.splitlines()[0] == "When,By,What,Kind of file,Files,Patients"
+    assert len(text.splitlines()) == 4
+
+
+def test_without_exports_it_says_so(qtbot, saved):
+    dialog = shown(qtbot, [], saved)
+    assert not dialog.copy_button.isEnabled()
+    assert not dialog.save_list.isEnabled()

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
+
+from semblance.app.library.panel import LISTED, LibraryPanel
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.library.case_columns import case_columns
+from semblance.core.searches.query import Query
+from tests.helpers.scored import CASES, TRAINED, metric, snapshot
+
+LEFT = Qt.MouseButton.LeftButton
+BOARD = snapshot(metric("good", 0.9))
+THREE = ("benign", "malignant", "R&D <b>odd</b>")
+
+
+@pytest.fixture
+def open_panel(qtbot, context):
+    def make():
+        made = LibraryPanel(context, Thumbnails(lambda _rows, done: done([])))
+        qtbot.addWidget(made)
+        # The dock's header takes them in the window.
+        made.view.setParent(made)
+        made.fold_button.setParent(made)
+        made.resize(260, 640)
+        made.show()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def panel(open_panel, context):
+    made = open_panel()
+    context.state.set_library(BOARD)
+    return made
+
+
+def box(panel, text) -> QCheckBox:
+    """The check box that is there now; those before are only waiting to be deleted."""
+    found = [box for box in panel.findChildren(QCheckBox) if box.text() == text]
+    return next(box for choices in (panel._findings, panel._split) for box in found
+                if box in choices._boxes.values())  # fmt: skip
+
+
+def tick(qtbot, panel, text) -> None:
+    one = box(panel, text)
+    one.setFocus()
+    qtbot.keyClick(one, Qt.Key.Key_Space)
+
+
+def shown(panel) -> list[str]:
+    deck = panel.grid.deck()
+    return [deck.columns.ids[deck.index(place)] for place in range(len(deck))]
+
+
+def says(panel, text) -> bool:
+    return text in [label.text() for label in panel.findChildren(QLabel)]
+
+
+def test_all_cases_are_shown_and_counted(panel):
+    assert len(shown(panel)) == CASES
+    assert says(panel, "100 cases")
+    assert box(panel, "benign").isChecked()
+    assert says(panel, "50")
+
+
+def test_ticks_filter_by_finding(qtbot, panel):
+    tick(qtbot, panel, "benign")
+    assert shown(panel) == [f"c{n:03d}" for n in range(1, CASES, 2)]
+    assert says(panel, "50 of 100 cases")
+    tick(qtbot, panel, "malignant")
+    assert shown(panel) == []
+    tick(qtbot, panel, "benign")
+    tick(qtbot, panel, "malignant")
+    assert len(shown(panel)) == CASES
+
+
+def test_ticks_filter_by_split(qtbot, panel):
+    assert says(panel, str(TRAINED))
+    tick(qtbot, panel, "training")
+    assert shown(panel) == [f"c{n:03d}" for n in range(TRAINED, CASES)]
+    tick(qtbot, panel, "held-out")
+    assert shown(panel) == []
+    tick(qtbot, panel, "training")
+    assert len(shown(panel)) == TRAINED
+
+
+def test_there_is_no_split_without_a_metric(panel, context):
+    assert panel._split.isVisible()
+    context.state.set_library(snapshot())
+    assert not panel._split.isVisible()
+    assert len(shown(panel)) == CASES
+
+
+def test_ticks_stay_when_cases_are_added_but_not_in_another_library(qtbot, panel, context):
+    tick(qtbot, panel, "benign")
+    context.state.renew_library(snapshot(metric("good", 0.9), cases=CASES + 2))
+    assert not box(panel, "benign").isChecked()
+    assert len(shown(panel)) == CASES // 2 + 1
+    context.state.set_library(snapshot(findings=("left", "right")))
+    assert len(shown(panel)) == CASES
+
+
+def test_text_filters_with_the_ticks(qtbot, panel):
+    panel.focus_filter()
+    qtbot.keyClicks(panel.search, "c00")
+    qtbot.waitUntil(lambda: len(shown(panel)) == 10)
+    tick(qtbot, panel, "malignant")
+    assert shown(panel) == ["c000", "c002", "c004", "c006", "c008"]
+
+
+def test_from_the_filter_by_keyboard_to_a_query(qtbot, panel, context):
+    panel.activateWindow()
+    panel.focus_filter()
+    qtbot.keyClicks(panel.search, "c042")
+    qtbot.waitUntil(lambda: shown(panel) == ["c042"])
+    qtbot.keyClick(panel.search, Qt.Key.Key_Down)
+    assert panel.grid.hasFocus()
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Home)
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
+    assert context.state.query == Query(case="c042")
+
+
+def test_enter_without_a_current_case_asks_nothing(qtbot, panel, context):
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
+    panel.ask_current()
+    assert context.state.query is None
+
+
+def test_a_double_click_asks(qtbot, panel, context):
+    qtbot.mouseDClick(panel.grid.viewport(), LEFT, pos=panel.grid.card_rect(1).center())
+    assert context.state.query == Query(case="c001")
+
+
+def test_the_current_case_follows_the_query(panel, context):
+    context.state.set_query(Query(case="c077"))
+    assert panel.current_case() == "c077"
+    assert panel.grid.current_place() in panel.grid.visible_places()
+    context.state.set_query(Query(case="no such case"))
+    assert panel.current_case() == "c077"
+
+
+def test_a_query_that_was_filtered_out_is_current_again_when_shown(qtbot, panel, context):
+    context.state.set_query(Query(case="c001"))
+    tick(qtbot, panel, "malignant")
+    assert panel.current_case() is None
+    tick(qtbot, panel, "malignant")
+    assert panel.current_case() == "c001"
+
+
+def test_stepping_stays_inside_what_is_shown(qtbot, panel, context):
+    tick(qtbot, panel, "benign")
+    for by, case in ((1, "c001"), (1, "c003"), (-1, "c001"), (-1, "c001"), (999, "c099")):
+        panel.step(by)
+        assert context.state.query == Query(case=case)
+    tick(qtbot, panel, "malignant")
+    panel.step(1)
+    assert context.state.query == Query(case="c099")
+
+
+def test_grid_or_list_is_remembered(qtbot, open_panel, context):
+    panel = open_panel()
+    assert panel.view.value() == "list"
+    button = next(b for b in panel.view.findChildren(QToolButton) if b.toolTip() == "As cards")
+    qtbot.mouseClick(button, LEFT)
+    assert open_panel().view.value() == "grid"
+    context.settings.set_text("library_view", "nonsense")
+    assert open_panel().view.value() == "list"
+
+
+def test_many_findings_scroll(qtbot, panel, context):
+    few = panel._findings.findChild(QScrollArea)
+    assert few.verticalScrollBar().maximum() == 0
+    context.state.set_library(snapshot(findings=[f"finding {n}" for n in range(12)], cases=120))
+    area = panel._findings.findChild(QScrollArea)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    last = box(panel, "finding 11")
+    area.ensureWidgetVisible(last)
+    assert area.viewport().rect().contains(last.mapTo(area.viewport(), last.rect().center()))
+    assert len(panel._findings._boxes) == 12 > LISTED
+
+
+def test_larger_text_makes_the_list_of_findings_higher(qapp, panel):
+    area = panel._findings.findChild(QScrollArea)
+    before = area.height()
+    set_theme(qapp, "light", 1.5)
+    assert area.height() > before
+    assert len(shown(panel)) == CASES
+
+
+def test_findings_are_shown_as_they_are_called(panel, context):
+    context.state.set_library(snapshot(findings=THREE))
+    odd = box(panel, "R&&D <b>odd</b>")
+    assert "<b>" not in odd.toolTip()
+
+
+def test_cases_without_a_finding_can_be_ticked_too(qtbot, panel, context):
+    findings = [None if n % 4 == 0 else "benign" for n in range(20)]
+    names = [f"c{n:03d}" for n in range(20)]
+    columns = case_columns(range(20), names, findings, [None] * 20, [0] * 20)
+    context.state.set_library(replace(snapshot(), columns=columns))
+    tick(qtbot, panel, "benign")
+    assert shown(panel) == names[::4]
+
+
+def test_an_empty_library_and_none_at_all(panel, context):
+    empty = case_columns([], [], [], [], [])
+    context.state.set_library(replace(BOARD, columns=empty))
+    assert says(panel, "0 cases")
+    context.state.set_library(None)
+    assert says(panel, "0 cases")
+    assert not panel._findings.isVisible()
+    assert np.array_equal(panel.grid.deck().order, [])
+
+
+def test_of_another_library_no_case_is_current(panel, context):
+    panel.grid.set_current(int(context.state.columns.case_row[5]))
+    context.state.set_library(BOARD)
+    assert panel.grid.current() == int(context.state.columns.case_row[5]), "the same library: it stays"
+    context.state.set_library(replace(BOARD, path=BOARD.path.with_name("other.semblance")))
+    assert panel.current_case() is None
+
+
+def test_cases_chosen_on_a_plot_are_shown_whatever_was_typed_before(qtbot, panel, context):
+    qtbot.keyClicks(panel.search, "no such case")
+    qtbot.waitUntil(lambda: shown(panel) == [])
+    rows = context.state.columns.case_row[:2]
+    context.state.set_picked(rows)
+    assert len(shown(panel)) == 2
+    assert panel.search.text() == ""
+
+
+def test_what_is_left_of_a_list_is_read_from_its_beginning(panel, context):
+    panel.resize(220, 260)
+    panel.show()
+    bar = panel.grid.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert bar.value() > 0
+    context.state.set_picked(context.state.columns.case_row[1:])
+    assert bar.value() == 0
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape])
+def test_the_filter_leads_to_the_cases_it_leaves(qtbot, panel, key):
+    panel.show()
+    panel.activateWindow()
+    if key != Qt.Key.Key_Escape:
+        qtbot.keyClicks(panel.search, panel.grid.deck().columns.ids[2][:6])
+    panel.focus_filter()
+    qtbot.keyClick(panel.search, key)
+    assert panel.grid.hasFocus()
+    assert panel.grid.current_place() == 0

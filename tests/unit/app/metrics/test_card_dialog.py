@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
+
+from semblance.app.metrics.card_dialog import MetricCardDialog, shown_document
+from semblance.core.reports.card_document import NOT_MEASURED
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.tables import table_library
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory):
+    library = table_library(tmp_path_factory.mktemp("cards"))
+    for learner, name in (("bdm", "mine"), ("euclidean", "plain")):
+        train_metric(library, TrainRequest(learner, name, steps="standardise,mrmr:3"))
+    return read_snapshot(library).metrics
+
+
+@pytest.fixture
+def open_dialog(qtbot, metrics):
+    def make(save=None):
+        dialog = MetricCardDialog(metrics[0], metrics, save)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        return dialog
+
+    return make
+
+
+def texts(dialog) -> list[str]:
+    return [label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog)]
+
+
+def press(dialog, words: str) -> None:
+    next(b for b in dialog.findChildren(QPushButton) if b.text() == words).click()
+
+
+def test_the_card_says_what_was_measured_on_what(open_dialog):
+    dialog = open_dialog()
+    lines = dict(dialog.document.lines())
+    assert "held-out" in lines["Measured on"]
+    assert lines["Learner"].startswith("BDM")
+    assert "mrmr" in lines["Steps"]
+    assert lines["Selected columns"].count(",") == 2
+    assert "Yang et al. 2010" in lines["Paper"]
+    shown = {text.replace("\u200b", "") for text in texts(dialog)}
+    assert {word for line in dialog.document.lines() for word in line} <= shown
+    for title in ("Scores", "Where it fails", "Calibration"):
+        assert title in texts(dialog)
+
+
+def test_it_is_copied_as_text(open_dialog):
+    press(open_dialog(), "Copy")
+    assert QGuiApplication.clipboard().text().startswith("# Metric card: mine\n\n## Metric")
+
+
+def test_another_metric_stands_beside_it(open_dialog, qtbot):
+    dialog = open_dialog()
+    assert "plain" not in texts(dialog)
+    dialog.against.setCurrentText("plain")
+    qtbot.waitUntil(lambda: "plain" in texts(dialog))
+    assert "differs" in texts(dialog)
+    press(dialog, "Copy")
+    assert QGuiApplication.clipboard().text().startswith("|  | mine | plain |  |")
+    dialog.against.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: "differs" not in texts(dialog))
+
+
+def test_it_is_saved_where_one_chooses(open_dialog, monkeypatch, tmp_path):
+    saved = []
+    dialog = open_dialog(lambda *given: saved.append(given))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "card.json"), ""))
+    press(dialog, "Save…")
+    assert saved == [("mine", tmp_path / "card.json")]
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    press(dialog, "Save…")
+    assert len(saved) == 1
+
+
+def test_an_unscored_metric_claims_nothing(metrics):
+    bare = replace(metrics[0], card={**metrics[0].card, "measured_on": "", "scores": {}}, scores=None)
+    document = shown_document(bare)
+    assert dict(document.lines())["Measured on"] == NOT_MEASURED
+    assert not [label for label, _ in document.lines() if "accuracy" in label.lower()]
+
+
+def test_a_damaged_card_says_so(metrics):
+    assert "card" in dict(shown_document(replace(metrics[0], card={"learner": 3})).lines())["Card"]
+
+
+def test_whose_judgements_it_learnt_from_is_shown_but_not_written(metrics):
+    judged = shown_document(replace(metrics[0], card={**metrics[0].card, "authors": ["ann"]}))
+    assert dict(judged.lines())["Judged by"] == "ann"
+    assert "ann" not in str(judged.values)
+
+
+def test_the_card_needs_no_scrolling_sideways(open_dialog, qtbot):
+    dialog = open_dialog()
+    qtbot.waitExposed(dialog)
+    assert dialog._area.horizontalScrollBar().maximum() == 0

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
+
+from semblance.app.metrics.extract_dialog import ExtractDialog
+from semblance.app.widgets.file_field import FileField
+from semblance.core.features.registry import extractors
+from semblance.core.library.case_columns import ImageState, case_columns
+from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
+from tests.helpers.scored import CASES, FITS, snapshot
+
+
+def library(states, *sets, fits=FITS):
+    n = len(states)
+    columns = case_columns(range(n), [f"c{i}" for i in range(n)], ["benign"] * n, [None] * n, states)
+    return replace(snapshot(), columns=columns, feature_sets=sets, extractors=fits if n else ())
+
+
+@pytest.fixture
+def open_dialog(qtbot):
+    def make(library):
+        dialog = ExtractDialog(library)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        return dialog
+
+    return make
+
+
+def offered(dialog) -> list[str]:
+    combo = dialog.findChild(QComboBox)
+    return [combo.itemText(place) for place in range(combo.count())]
+
+
+def said(dialog) -> str:
+    return " ".join(label.text() for label in dialog.findChildren(QLabel))
+
+
+def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(open_dialog):
+    fits = (
+        ExtractorSuitability("mass"),
+        ExtractorSuitability("gabor"),
+        ExtractorSuitability("polyp", "no case is a volume"),
+        ExtractorSuitability("raw", "no case comes from a table"),
+    )
+    dialog = open_dialog(library([ImageState.OK], fits=fits))
+    titles = {extractor.name: extractor.title for extractor in extractors()}
+    assert offered(dialog) == [titles["mass"], titles["gabor"]]
+    assert dialog.go.isEnabled()
+    others = f"{titles['polyp']} (no case is a volume); {titles['raw']} (no case comes from a table)"
+    assert f"Not offered: {others}." in said(dialog)
+
+
+def test_where_all_fit_nothing_is_said_of_others(open_dialog):
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("gabor"),)))
+    assert offered(dialog) == ["Gabor texture"]
+    assert "Not offered" not in said(dialog)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
+    fits = tuple(ExtractorSuitability(e.name, "no case") for e in extractors())
+    dialog = open_dialog(library([ImageState.OK] * n, fits=fits))
+    assert offered(dialog) == []
+    assert not dialog.go.isEnabled()
+    assert "No extractor fits" in said(dialog)
+
+
+def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkeypatch):
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("onnx"),)))
+    assert not dialog.go.isEnabled()
+    asked = []
+    names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}
+
+    def choose(parent, title, begin, pattern):
+        asked.append((title, pattern.split(";;")[0]))
+        return str(names[title]), pattern
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
+    fields = dialog.findChildren(FileField)
+    for path in names.values():
+        path.touch()
+    for field in fields:
+        qtbot.mouseClick(field.button, Qt.MouseButton.LeftButton)
+    assert asked == [("Model", "Model (*.onnx)"), ("Settings", "Settings (*.json)")]
+    assert dialog.go.isEnabled()
+    assert dialog.settings() == {"model": str(names["Model"]), "settings": str(names["Settings"])}
+    qtbot.keyClicks(fields[0].line, "x")
+    assert not dialog.go.isEnabled()
+    assert "Choose a file (*.onnx)." in said(dialog)
+
+
+def test_the_choice_is_explained_and_named(qtbot, open_dialog):
+    dialog = open_dialog(library([ImageState.OK]))
+    first, second = [e for e in extractors() if e.needs_image][:2]
+    assert (dialog.extractor(), dialog.name(), dict(dialog.settings())) == (first.name, first.name, {})
+    assert first.summary in said(dialog)
+    qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)
+    assert (dialog.extractor(), dialog.name()) == (second.name, second.name)
+    assert second.summary in said(dialog)
+
+
+def test_what_is_done_need_not_be_done_again(qtbot, open_dialog):
+    dialog = open_dialog(snapshot())
+    assert not dialog.go.isEnabled()
+    assert "All cases have these features already." in said(dialog)
+    field = dialog.findChild(QLineEdit)
+    field.selectAll()
+    qtbot.keyClicks(field, "again")
+    assert dialog.name() == "again"
+    assert dialog.go.isEnabled()
+    field.clear()
+    assert dialog.name() == "gabor"
+    assert not dialog.go.isEnabled()
+
+
+def test_what_was_broken_off_goes_on(open_dialog):
+    done = FeatureSetFacts("gabor", "gabor", 2560, CASES - 2, 2)
+    part = FeatureSetFacts("mine", "pixels", 1024, 30, 0)
+    dialog = open_dialog(replace(snapshot(), feature_sets=(done, part)))
+    assert (dialog.extractor(), dialog.name()) == ("pixels", "mine")
+    assert dialog.go.isEnabled()
+    assert f"30 of {CASES} cases have them; extracting goes on from there." in said(dialog)
+
+
+def test_a_library_without_cases_stays_disabled_whatever_is_typed(qtbot, open_dialog):
+    dialog = open_dialog(library([]))
+    qtbot.keyClicks(dialog.findChild(QLineEdit), "name")
+    assert not dialog.go.isEnabled()
+
+
+def test_enter_extracts(qtbot, open_dialog):
+    dialog = open_dialog(library([ImageState.OK]))
+    qtbot.keyClick(dialog, Qt.Key.Key_Return)
+    assert dialog.result() == 1

@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
+
+from semblance.app.metrics.train_panel import NEEDING_NONE, USUAL, TrainPanel
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.core.library.case_columns import case_columns
+from semblance.core.metrics.registry import grouped_learners, learners
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Entry
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import library_snapshot
+from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics.train_metric import TrainResult
+from semblance.core.workflows.metrics.training_curve import CurvePoint
+from semblance.core.workflows.searches.rank_cases import RankedSearch
+from tests.helpers.scored import CASES, metric, snapshot
+from tests.helpers.showing import on_screen
+
+LEFT = Qt.MouseButton.LeftButton
+BOARD = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
+TITLES = {learner.name: learner.title for learner in learners()}
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    made = on_screen(qtbot, TrainPanel(context), 320, 900)
+    context.state.set_library(BOARD)
+    return made
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """What was trained; each metric is then in the library."""
+    asked = []
+
+    def train(library, request, **_):
+        asked.append(request)
+        return TrainResult(str(library), request.name, {}, None, 0.0)
+
+    def read_snapshot(_path, **_):
+        return replace(BOARD, metrics=(*BOARD.metrics, *(metric(request.name, 0.8) for request in asked)))
+
+    monkeypatch.setattr(train_metric, "train_metric", train)
+    monkeypatch.setattr(library_snapshot, "read_snapshot", read_snapshot)
+    return asked
+
+
+def line(panel, learner) -> QCheckBox:
+    return panel._choices[learner].box
+
+
+def forms(panel) -> dict[str, ParameterForm]:
+    return {name: form for name, form in panel._forms.items() if form.isVisible()}
+
+
+def field(panel, name) -> QLineEdit:
+    return next(e for e in panel.findChildren(QLineEdit) if e.accessibleName() == name)
+
+
+def problem(panel) -> str:
+    return panel._problem.text() if panel._problem.isVisible() else ""
+
+
+def press(qtbot, button) -> None:
+    qtbot.mouseClick(button, LEFT)
+
+
+def test_every_learner_is_offered_with_one_line_of_advice(panel):
+    for learner in learners():
+        labels = [label.text() for label in panel._choices[learner.name].findChildren(QLabel)]
+        assert labels == [learner.summary]
+        assert "\n" not in learner.summary
+        assert learner.summary
+        assert line(panel, learner.name).text() == learner.title
+    assert panel.chosen() == [USUAL]
+
+
+def test_without_findings_to_learn_from_the_learner_that_needs_none_is_ticked(panel, context):
+    few = snapshot(findings=("Liver",))
+    context.state.set_library(few)
+    assert panel.chosen() == [NEEDING_NONE]
+    assert panel._choices[NEEDING_NONE].isVisible()
+    context.state.set_library(BOARD)
+    assert panel.chosen() == [USUAL]
+    panel.set_learners(["bdm", "ccml"])
+    context.state.set_library(few)
+    assert panel.chosen() == ["bdm", "ccml"]
+
+
+def test_it_is_said_when_no_learner_is_ticked(panel):
+    panel.set_learners([])
+    assert "No learner is ticked" in problem(panel)
+    panel.set_learners(["bdm"])
+    assert problem(panel) == ""
+
+
+def test_learners_of_one_paper_stand_together_under_its_name(panel):
+    papers = list(dict.fromkeys(learner.paper for learner in grouped_learners()[0]))
+    heads = {label.text(): label for label in panel.findChildren(ElidedLabel) if label.text() in papers}
+    assert list(heads) == papers
+    top = {paper: head.mapTo(panel, head.rect().topLeft()).y() for paper, head in heads.items()}
+    for learner in grouped_learners()[0]:
+        box = panel._choices[learner.name]
+        y = box.mapTo(panel, box.rect().topLeft()).y()
+        assert max((paper for paper in papers if top[paper] < y), key=top.get) == learner.paper
+        assert heads[learner.paper].isVisible()
+
+
+def test_learners_to_compare_with_are_folded_until_asked_for_or_ticked(qtbot, panel):
+    papers, others = grouped_learners()
+    shown = [name for name, line in panel._choices.items() if line.isVisible()]
+    assert shown == [learner.name for learner in learners() if learner in papers]
+    panel.others.set_open(True)
+    assert all(panel._choices[learner.name].isVisible() for learner in others)
+    panel.set_learners(["euclidean"])
+    panel.others.set_open(False)
+    assert panel._choices["euclidean"].isVisible()
+    assert not panel._choices["l1"].isVisible()
+
+
+def test_only_the_parameters_of_ticked_learners_are_shown(qtbot, panel):
+    assert list(forms(panel)) == [USUAL]
+    line(panel, "metricboost").setFocus()
+    qtbot.keyClick(line(panel, "metricboost"), Qt.Key.Key_Space)
+    assert set(forms(panel)) == {USUAL, "metricboost"}
+    panel.set_learners(["euclidean"])
+    assert forms(panel) == {}
+
+
+@pytest.mark.parametrize(
+    ("ticked", "text", "enabled"),
+    [([], "Train", False), (["bdm"], "Train", True), (["bdm", "euclidean"], "Train 2 metrics", True)],
+)
+def test_the_button_says_how_many_are_trained(panel, ticked, text, enabled):
+    panel.set_learners(ticked)
+    assert panel.train_button.text() == text
+    assert panel.train_button.isEnabled() is enabled
+
+
+@pytest.mark.parametrize(
+    "library",
+    [None, snapshot(writable=False), replace(BOARD, feature_sets=())],
+    ids=["none", "read-only", "no features"],
+)
+def test_where_nothing_can_be_trained_the_button_is_off(panel, context, library):
+    context.state.set_library(library)
+    assert not panel.train_button.isEnabled()
+
+
+def test_a_step_nobody_knows_is_told_and_trains_nothing(qtbot, panel, requests, jobs):
+    steps = panel._steps.lineEdit()
+    steps.selectAll()
+    qtbot.keyClicks(steps, "standardise,magic")
+    assert "'magic' is not a step." in problem(panel)
+    assert not panel.train_button.isEnabled()
+    panel.train()
+    jobs.let_run()
+    assert requests == []
+    steps.selectAll()
+    qtbot.keyClicks(steps, "pca:5")
+    assert problem(panel) == ""
+    press(qtbot, panel.train_button)
+    jobs.let_run()
+    assert [request.steps for request in requests] == ["pca:5"]
+
+
+def test_a_refused_parameter_trains_nothing(qtbot, panel, requests, jobs):
+    form = panel._forms[USUAL]
+    name = next(p.name for p in panel._choices[USUAL].learner.parameters if isinstance(p.default, int))
+    editor = form.editor(name)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "-7")
+    assert form.problems()
+    assert not panel.train_button.isEnabled()
+    panel.train()
+    jobs.let_run()
+    assert requests == []
+    panel.set_learners(["euclidean"])
+    assert panel.train_button.isEnabled()
+
+
+def test_a_split_that_cannot_be_trains_nothing(qtbot, panel, requests, jobs):
+    share = panel._split_form.editor("held_out")
+    share.selectAll()
+    qtbot.keyClicks(share, "99")
+    assert not panel.train_button.isEnabled()
+    share.selectAll()
+    qtbot.keyClicks(share, "50")
+    assert panel.train_button.isEnabled()
+    panel.train()
+    jobs.let_run()
+    assert [request.held_out for request in requests] == [0.5]
+
+
+def test_several_metrics_queue_under_names_of_their_own(qtbot, panel, context, requests, jobs):
+    panel.set_learners(["euclidean", "bdm", "bdm_v"])
+    press(qtbot, panel.train_button)
+    panel.set_learners(["bdm"])
+    press(qtbot, panel.train_button)
+    jobs.let_run()
+    names = [request.name for request in requests]
+    assert len(names) == 4
+    assert len(set(names)) == 4
+    assert "Euclidean" not in names
+    assert [request.learner for request in requests] == ["euclidean", "bdm", "bdm_v", "bdm"]
+    assert context.state.metric.name == names[-1]
+
+
+def test_a_name_of_ones_own(qtbot, panel, requests, jobs):
+    qtbot.keyClicks(field(panel, "Name of the new metric"), "  My metric ")
+    panel.set_learners(["euclidean", "bdm"])
+    panel.train()
+    jobs.let_run()
+    assert [request.name for request in requests] == ["My metric", "My metric 2"]
+
+
+def test_settings_reach_the_training(panel, requests, jobs):
+    panel._forms[USUAL].set_values({"rounds": 7})
+    panel._split_form.set_values({"seed": 42})
+    panel.train()
+    jobs.let_run()
+    (request,) = requests
+    assert request.settings["rounds"] == 7
+    assert (request.seed, request.features, request.held_out) == (42, "gabor", 0.3)
+
+
+def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, requests, jobs):
+    assert not panel.stop_button.isVisible()
+    assert not panel.cancel_button.isVisible()
+    panel.set_learners(["bdm", "bdm_v"])
+    panel.train()
+    assert panel.stop_button.isVisible()
+    stopped = []
+    for task in jobs.held:
+        task.stop = lambda task=task: stopped.append(task)
+    press(qtbot, panel.stop_button)
+    assert stopped == jobs.held
+    press(qtbot, panel.cancel_button)
+    assert not panel.stop_button.isVisible()
+    assert not panel.cancel_button.isVisible()
+    jobs.let_run()
+    assert requests == []
+    assert "training" not in context.state.there
+
+
+def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, requests, jobs):
+    panel.set_learners(["bdm", "bdm_v"])
+    panel.train()
+    first, second = (job for job in jobs.listed if job.title.startswith("Training"))
+    assert context.state.training.learner == "bdm_v"
+    first_point = CurvePoint(1, 5.0, None)
+    second.partial.emit(CurvePoint(1, 9.0, 0.6))
+    assert context.state.training.points[-1] == CurvePoint(1, 9.0, 0.6)
+    second.cancel()
+    assert not context.state.training.running
+    first.partial.emit(first_point)
+    assert context.state.training.learner == "bdm"
+    assert context.state.training.points == (first_point,)
+    first.partial.emit(replace(first_point, held_out_accuracy=0.7))
+    assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
+    assert "training" in context.state.there
+    first.cancel()
+    assert "training" not in context.state.there
+
+
+def test_a_training_of_a_library_that_was_left_shows_no_curve(panel, context, jobs, requests):
+    panel.train()
+    (job,) = jobs.listed
+    context.state.set_library(None)
+    job.partial.emit(CurvePoint(1, 9.0, 0.6))
+    assert context.state.training is None
+    job.cancel()
+
+
+@pytest.mark.parametrize(("patients", "how"), [(True, "by patient"), (False, "by case, patients unknown")])
+def test_it_says_how_the_cases_are_divided(panel, context, patients, how):
+    names = [f"P{n}" if patients else None for n in range(CASES)]
+    columns = case_columns(range(CASES), list(BOARD.columns.ids), ["a", "b"] * 50, names, [0] * CASES)
+    context.state.set_library(replace(BOARD, columns=columns))
+    assert panel._split.text() == f"about 70 training, 30 held out {how}"
+    panel._split_form.set_values({"held_out": 50})
+    assert panel._split.text() == f"about 50 training, 50 held out {how}"
+    context.state.set_library(None)
+    assert panel._split.text() == ""
+
+
+def test_steps_follow_the_chosen_features(panel, context):
+    assert panel._steps.currentText() == "standardise,pca:200"
+    raw = replace(BOARD.feature_sets[0], name="numbers", extractor="raw")
+    context.state.set_library(replace(BOARD, metrics=(), feature_sets=(raw,)))
+    assert panel._steps.currentText() == "standardise"
+
+
+def test_local_descriptors_have_to_be_counted_first(panel, context):
+    words = replace(BOARD.feature_sets[0], name="words", extractor="visual_words")
+    context.state.set_library(replace(BOARD, metrics=(), feature_sets=(words,)))
+    assert panel._steps.currentText() == "codebook:200"
+    assert not panel._problem.text()
+    panel._steps.setCurrentText("standardise")
+    assert "counted first" in panel._problem.text()
+    assert not panel.train_button.isEnabled()
+
+
+# Learn from
+
+
+def judge(context, *judgements: Judgement) -> None:
+    entries = tuple(Entry(number, one) for number, one in enumerate(judgements))
+    context.state.set_query(Query(case="a"))
+    context.state.set_asked(RankedSearch(context.state.search, None, entries=entries))
+
+
+def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, jobs, requests) -> None:
+    sources = panel.sources
+    assert not sources.judgements.isEnabled()
+    judge(context, Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.CLOSER, "a", "b", "c"))
+    assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
+    sources.judgements.click()
+    panel.train()
+    jobs.let_run()
+    assert requests[-1].judgements == context.state.ledger
+    assert requests[-1].from_findings
+
+
+def test_findings_may_be_left_out_beside_judgements_only(panel, context, jobs, requests) -> None:
+    panel.sources.findings.setChecked(False)
+    assert "Nothing to learn from" in problem(panel)
+    assert not panel.train_button.isEnabled()
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    assert problem(panel) == ""
+    panel.train()
+    jobs.let_run()
+    assert not requests[-1].from_findings
+
+
+def test_without_visual_neighbours_the_setting_is_nought(panel, jobs, requests) -> None:
+    assert panel.chosen() == [USUAL]
+    assert "about" in panel.sources.visual.accessibleName()
+    panel.sources.visual.setChecked(False)
+    panel.train()
+    jobs.let_run()
+    assert requests[-1].settings["visual_neighbours"] == 0
+    panel.set_learners(["lda"])
+    assert not panel.sources.visual.isVisible()
+
+
+def test_a_learner_of_findings_alone_says_so(panel, context) -> None:
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    panel.set_learners(["lda"])
+    assert "cannot learn from judgements" in problem(panel)
+
+
+def test_another_search_unticks_judgements(panel, context) -> None:
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    context.state.set_asked(None)
+    assert panel.sources.ledger == ""

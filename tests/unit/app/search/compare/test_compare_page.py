@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QPoint, Qt
+
+from semblance.app.search.compare.compare_page import ComparePanel
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.searches.search_result import nearest_cases
+from tests.helpers.asked import asked_for
+from tests.helpers.showing import on_screen
+from tests.helpers.striped import striped_library
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return striped_library(tmp_path_factory.mktemp("compare"), n=12, features="gabor")
+
+
+@pytest.fixture
+def panel(qtbot, jobs, context, trained):
+    context.state.set_library(read_snapshot(trained))
+    query = Query(case=context.state.columns.ids[0])
+    context.state.set_query(query)
+    context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
+    panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
+    panel.state = context.state
+    panel.compare(context.state.ranking.ranked[2].row)
+    jobs.let_run()
+    return panel
+
+
+def test_the_query_stands_beside_the_ranked_case(panel):
+    ranked = panel.state.ranking.ranked[2]
+    assert panel.current_case() == ranked.case_id
+    assert [pane.view.image is not None for pane in panel.panes] == [True, True]
+    texts = panel.facts.texts()
+    assert texts[0] == ["Query", "Rank 3"]
+    assert texts[1][0] == "Finding"
+    assert len(texts[1]) == 3
+
+
+def test_keys_go_to_the_neighbours_in_rank_and_back_to_the_ranking(panel, jobs, qtbot):
+    qtbot.keyClick(panel, Qt.Key.Key_Period)
+    jobs.let_run()
+    assert panel.current_case() == panel.state.ranking.ranked[3].case_id
+    assert panel.strip.current() == panel.state.ranking.ranked[3].row
+    qtbot.keyClick(panel, Qt.Key.Key_Comma)
+    jobs.let_run()
+    assert panel.current_case() == panel.state.ranking.ranked[2].case_id
+    with qtbot.waitSignal(panel.closed):
+        qtbot.keyClick(panel, Qt.Key.Key_Escape)
+
+
+def test_the_ends_of_the_ranking_are_ends(panel, jobs):
+    panel.step(-100)
+    jobs.let_run()
+    assert panel.current_case() == panel.state.ranking.ranked[0].case_id
+    assert not panel.previous.isEnabled()
+    panel.step(100)
+    jobs.let_run()
+    assert panel.current_case() == panel.state.ranking.ranked[-1].case_id
+    assert not panel.following.isEnabled()
+
+
+def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
+    left, right = (pane.view for pane in panel.panes)
+    left.zoom_by(4)
+    assert right.viewport.zoom == pytest.approx(left.viewport.zoom)
+    right.pan_by(30, 20)
+    assert left.viewport.x == pytest.approx(right.viewport.x, abs=0.1)
+    left.turn()
+    assert right.orientation == left.orientation
+    panel.linked.setChecked(False)
+    before = right.viewport
+    left.fit()
+    assert right.viewport == before
+
+
+def test_the_greys_go_along(panel):
+    left, right = (pane.view for pane in panel.panes)
+    left.set_window(type(left.window_level)(20.0, 90.0))
+    assert (right.window_level.low, right.window_level.high) == pytest.approx((20.0, 90.0), rel=0.2)
+
+
+def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypatch):
+    from semblance.core.errors import BadInput
+
+    def gone(*_given, **_more):
+        raise BadInput("'x.png' is not there any more.", "Find moved images.")
+
+    monkeypatch.setattr(view_images, "view_case", gone)
+    panel.step(1)
+    jobs.let_run()
+    assert panel.panes[0].view.image is not None
+    assert panel.panes[1].view.image is None
+    assert "not there any more" in panel.heads[1]._distance.text()
+
+
+def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
+    path = tmp_path / "mine.png"
+    Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
+    panel.state.set_query(Query(image=path))
+    panel.compare(panel.state.ranking.ranked[0].row)
+    jobs.let_run()
+    assert panel.panes[0].view.image.width == 40
+    assert panel.facts.texts()[1][1] == "not given"
+
+
+def test_no_ranking_any_more_leads_back(panel, qtbot):
+    with qtbot.waitSignal(panel.closed):
+        panel.state.set_asked(None)
+
+
+def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:
+    left = Qt.MouseButton.LeftButton
+    qtbot.mousePress(view, left, pos=QPoint(*start))
+    qtbot.mouseMove(view, QPoint((start[0] + end[0]) // 2, (start[1] + end[1]) // 2))
+    qtbot.mouseMove(view, QPoint(*end))
+    qtbot.mouseRelease(view, left, pos=QPoint(*end))
+
+
+def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
+    case, view = panel.current_case(), panel.panes[1].view
+    assert panel.drawn is None
+    assert not panel.ask.isVisible()
+    qtbot.keyClick(panel, Qt.Key.Key_R)
+    assert panel.draw.isChecked()
+    middle = view.rect().center()
+    draw(qtbot, view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
+    assert panel.ask.isVisible()
+    assert panel.panes[0].view.region.region is None
+    region = panel.drawn
+    with qtbot.waitSignal(panel.closed):
+        qtbot.mouseClick(panel.ask, Qt.MouseButton.LeftButton)
+    assert panel.state.query == Query(case=case, region=region)
+    assert (region.width > 2, region.height > 2) == (True, True)
+
+
+def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qtbot):
+    texts = [action.text().partition("\t")[0] for action in panel.make_menu(0).actions()]
+    assert "Draw a region of it" not in texts
+    menu = panel.make_menu(1)
+    actions = {action.text().partition("\t")[0]: action for action in menu.actions()}
+    assert not actions["Ask with this region"].isEnabled()
+    actions["Draw a region of it"].trigger()
+    middle = panel.panes[1].view.rect().center()
+    draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
+    assert panel.drawn is not None
+    panel.step(1)
+    jobs.let_run()
+    assert panel.drawn is None
+    assert not panel.ask.isVisible()
+    assert not panel.draw.isChecked()

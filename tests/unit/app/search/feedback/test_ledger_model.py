@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from semblance.app.search.feedback.ledger_model import ROW, LedgerRows, ago
+from semblance.core.library.case_columns import case_columns
+from semblance.core.searches.contradictions import contradictions
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+
+COLUMNS = case_columns(range(1, 5), ["a", "b", "c", "d"], [None] * 4, [None] * 4, [0] * 4)
+SEARCH = Search("plain", Query(case="a"))
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def shown(ledger: Ledger) -> LedgerRows:
+    rows = LedgerRows()
+    rows.show(SEARCH, ledger.entries, contradictions(ledger.in_force), COLUMNS)
+    return rows
+
+
+def test_what_was_said_in_words_the_newest_first():
+    ledger = Ledger()
+    ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.NOT_ALIKE, "a", "gone")])
+    ledger.add([Judgement(Kind.CLOSER, "a", "b", "c"), Judgement(Kind.ALIKE, "/x/y.png", "d")])
+    rows = shown(ledger)
+    assert [row.words for row in rows.rows] == [
+        "d is like y.png",
+        "b is closer to the query than c",
+        "gone is not like the query",
+        "b is like the query",
+    ]
+    assert [(row.case, row.other, row.of_query) for row in rows.rows] == [
+        (4, -1, False),
+        (2, 3, True),
+        (-1, -1, True),
+        (2, -1, True),
+    ]
+    assert rows.index(1).data() == "b is closer to the query than c"
+    assert rows.index(1).data(ROW) is rows.rows[1]
+
+
+def test_undone_ones_stay_and_contradicting_ones_know_the_others():
+    ledger = Ledger()
+    first, second, third = ledger.add(
+        [
+            Judgement(Kind.CLOSER, "a", "b", "c"),
+            Judgement(Kind.CLOSER, "a", "c", "b"),
+            Judgement(Kind.ALIKE, "a", "d"),
+        ]
+    )
+    ledger.undo([third])
+    rows = shown(ledger)
+    assert [row.undone for row in rows.rows] == [True, False, False]
+    assert rows.index(0).data().endswith(", undone")
+    assert rows.index(1).data().endswith(", contradicts")
+    assert set(rows.row_of(first).against[0].entries) == {first, second}
+    ledger.undo([second])
+    assert shown(ledger).row_of(first).against == ()
+
+
+def test_the_same_judgements_do_not_lose_the_place_in_the_list(qtbot):
+    ledger = Ledger()
+    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    rows = shown(ledger)
+    ledger.undo(ids[:1])
+    with qtbot.assertNotEmitted(rows.modelReset), qtbot.waitSignal(rows.dataChanged):
+        rows.show(SEARCH, ledger.entries, (), COLUMNS)
+    ledger.add([Judgement(Kind.ALIKE, "a", "d")])
+    with qtbot.waitSignal(rows.modelReset):
+        rows.show(SEARCH, ledger.entries, (), COLUMNS)
+
+
+def test_influence_in_words():
+    ledger = Ledger()
+    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    rows = shown(ledger)
+    rows.show_influences(
+        [Influence(ids[0], 1.5, 7, 4, 2, -3), Influence(ids[1], 0.0, 0, 1, 1, 0)], COLUMNS, 20
+    )
+    assert rows.influences == {
+        ids[0]: "moves 7 of 20, most \N{MINUS SIGN}3 (d)",
+        ids[1]: "moves none of the first 20",
+    }
+    assert rows.brief_influences == {ids[0]: "moves 7 of 20", ids[1]: "moves 0 of 20"}
+    rows.show_influences([], COLUMNS, 20)
+    assert rows.influences == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(5, "now"), (80, "1 min"), (240, "4 min"), (7300, "2 h"), (3 * 86400, "3 d"), (-60, "now")],
+)
+def test_how_long_ago(seconds: int, told: str):
+    assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == told
+
+
+def test_a_time_that_is_none_tells_nothing():
+    assert ago("") == ""
+    assert ago("2026-01-02T03:04:05", NOW) == "now"

@@ -1,0 +1,328 @@
+"""Questions in the Refine panel and in full size: by mouse and keys, prepared ahead, taken back, or none."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QImage
+
+from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
+from semblance.app.search.feedback.question_section import AskSection
+from semblance.app.search.feedback.questions_page import AskNextPanel
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.widgets.thumbnail_loader import Thumbnails, ThumbnailSource
+from semblance.core.imaging.region import Region
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.questions import Answer
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.questions import by_findings
+from tests.helpers.showing import on_screen
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return striped_library(
+        tmp_path_factory.mktemp("asking"), n=40, metrics=(PLAIN, TrainRequest("l1", "city"))
+    )
+
+
+@pytest.fixture
+def trained(made, tmp_path):
+    shutil.copytree(made, tmp_path / "Striped.semblance")
+    yield tmp_path / "Striped.semblance"
+
+
+@pytest.fixture
+def context(context, trained):
+    context.state.set_library(read_snapshot(trained))
+    context.state.set_metric("plain")
+    return context
+
+
+class Grey(ThumbnailSource):
+    """Every case has an image at once."""
+
+    def get(self, case_row: int) -> QImage | None:
+        image = QImage(16, 16, QImage.Format.Format_RGB888)
+        image.fill(QColor(case_row % 200, 90, 90))
+        return image
+
+    def problem(self, case_row: int) -> str:
+        return ""
+
+
+@pytest.fixture
+def page(qtbot, context, jobs):
+    ask(context, jobs)
+    page = on_screen(qtbot, AskNextPanel(context), 1280, 760)
+    jobs.let_run()
+    qtbot.wait(1)
+    jobs.let_run()
+    return page
+
+
+@pytest.fixture
+def section(qtbot, context, jobs):
+    ask(context, jobs)
+    section = on_screen(qtbot, AskSection(context, Grey()), 312, 260)
+    settle(qtbot, jobs)
+    return section
+
+
+def ask(context, jobs, query: Query | None = None) -> None:
+    search_operations.ask(context, query or Query(case=context.state.columns.ids[0]))
+    jobs.let_run()
+
+
+def settle(qtbot, jobs) -> None:
+    for _ in range(3):
+        qtbot.wait(1)
+        jobs.let_run()
+
+
+def said(context) -> list:
+    entries = [entry for entry in context.state.asked.entries if entry.undone is None]
+    return [(e.judgement.query, e.judgement.kind, e.judgement.case) for e in entries]
+
+
+# In full size
+
+
+@pytest.mark.parametrize(
+    ("key", "kinds"),
+    [
+        (Qt.Key.Key_Left, (Kind.ALIKE, Kind.NOT_ALIKE)),
+        (Qt.Key.Key_Right, (Kind.NOT_ALIKE, Kind.ALIKE)),
+        (Qt.Key.Key_B, (Kind.ALIKE, Kind.ALIKE)),
+        (Qt.Key.Key_N, (Kind.NOT_ALIKE, Kind.NOT_ALIKE)),
+    ],
+)
+def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
+    asked = page.questions.question
+    qtbot.keyClick(page, key)
+    settle(qtbot, jobs)
+    assert said(context) == [(asked.query, kinds[0], asked.first), (asked.query, kinds[1], asked.second)]
+    assert page.side.told == "1 answered"
+    assert page.questions.question not in (None, asked)
+
+
+def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
+    for given, count in ((Answer.FIRST, 2), (Answer.BOTH, 4), (None, 4), (Answer.NEITHER, 6)):
+        qtbot.mouseClick(page.buttons[given], Qt.MouseButton.LeftButton)
+        settle(qtbot, jobs)
+        assert len(said(context)) == count
+    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    settle(qtbot, jobs)
+    assert len(said(context)) == 4
+
+
+def test_the_next_question_is_there_without_waiting_and_its_images_too(qtbot, page, jobs) -> None:
+    following = page.questions.next
+    assert following is not None
+    qtbot.keyClick(page, Qt.Key.Key_N)
+    assert page.questions.question == following
+    assert page.panes[1].view.image is not None
+    assert jobs.held, "keeping the answer goes on meanwhile"
+
+
+def test_cannot_say_asks_about_others_and_keeps_nothing(qtbot, page, context, jobs) -> None:
+    passed = set()
+    for _ in range(4):
+        asked = page.questions.question
+        assert not {asked.first, asked.second} & passed
+        passed |= {asked.first, asked.second}
+        qtbot.keyClick(page, Qt.Key.Key_Space)
+        settle(qtbot, jobs)
+    assert said(context) == []
+    assert page.side.told == "0 answered"
+
+
+def test_undo_asks_the_same_question_again(qtbot, page, context, jobs) -> None:
+    first = page.questions.question
+    qtbot.keyClick(page, Qt.Key.Key_Left)
+    settle(qtbot, jobs)
+    second = page.questions.question
+    qtbot.keyClick(page, Qt.Key.Key_Space)
+    settle(qtbot, jobs)
+    qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert page.questions.question == second
+    assert len(said(context)) == 2
+    qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    settle(qtbot, jobs)
+    assert page.questions.question == first
+    assert said(context) == []
+    assert not page.undo.isEnabled()
+
+
+def test_escape_goes_back(qtbot, page) -> None:
+    with qtbot.waitSignal(page.closed):
+        qtbot.keyClick(page, Qt.Key.Key_Escape)
+
+
+def test_a_key_held_down_answers_once(qtbot, page, context, jobs) -> None:
+    from PySide6.QtCore import QEvent
+    from PySide6.QtGui import QKeyEvent
+    from PySide6.QtWidgets import QApplication
+
+    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
+    QApplication.sendEvent(page, held)
+    settle(qtbot, jobs)
+    assert said(context) == []
+
+
+def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, jobs) -> None:
+    for _ in range(3):
+        page.questions.answer(by_findings(context.state.columns, page.questions.question))
+        settle(qtbot, jobs)
+    assert sorted(page.side.curve.points) == [0, 2, 4, 6]
+    assert page.side.value.text().startswith("0.") or page.side.value.text().startswith("1.")
+    assert page.side.badge.isVisible()
+    assert "before any judgement; measured on 10 cases of held-out patients" in page.side.before.text()
+
+
+def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
+    from PySide6.QtWidgets import QLabel
+
+    asked = page.questions.question
+    label = context.state.columns.labels[context.state.columns.index_of_id(asked.first)]
+    for head in page.heads[1:]:
+        assert not any(one.text() == label for one in head.findChildren(QLabel))
+
+
+def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs, tmp_path) -> None:
+    outside = tmp_path / "outside.png"
+    Image.new("L", (32, 32), 90).save(outside)
+    ask(context, jobs, Query(image=outside))
+    page = AskNextPanel(context)
+    qtbot.addWidget(page)
+    page.show()
+    settle(qtbot, jobs)
+    assert page.questions.question is not None
+    assert page.questions.question.query in context.state.columns.ids
+
+
+def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
+    context.state.set_metric("city")
+    ask(context, jobs)
+    page = AskNextPanel(context)
+    qtbot.addWidget(page)
+    page.show()
+    settle(qtbot, jobs)
+    assert page.questions.question is None
+    assert "coordinates" in page.questions.problem.title
+
+
+def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -> None:
+    import dataclasses
+
+    context = Context(State(), jobs, Messages(), Settings())
+    context.state.set_library(dataclasses.replace(read_snapshot(trained), writable=False))
+    context.state.set_metric("plain")
+    ask(context, jobs)
+    page = AskNextPanel(context)
+    qtbot.addWidget(page)
+    page.show()
+    settle(qtbot, jobs)
+    assert "looking only" in page.questions.problem.title
+    assert not page.buttons[Answer.BOTH].isEnabled()
+
+
+def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
+    for _ in range(400):
+        if page.questions.question is None:
+            break
+        page.questions.answer(None)
+        jobs.let_run()
+    assert page.questions.question is None
+    assert page.questions.problem.title == "Nothing is left to ask"
+
+
+def test_nothing_held_out_is_said(qtbot, page) -> None:
+    page.side.show_score(4, None)
+    assert page.side.curve.accessibleDescription() == NOTHING_HELD_OUT
+    assert page.side.value.text() == "–"
+    assert not page.side.badge.isVisible()
+
+
+def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
+    with qtbot.waitSignal(page.closed):
+        context.state.set_library(None)
+
+
+# In the Refine panel
+
+
+def test_a_image_is_pressed(qtbot, section, context, jobs) -> None:
+    asked = section.questions.question
+    qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
+    settle(qtbot, jobs)
+    assert [kind for _, kind, _ in said(context)] == [Kind.NOT_ALIKE, Kind.ALIKE]
+    assert section.questions.question.query == asked.query
+
+
+def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
+    asked = section.questions.question
+    section.setFocus()
+    qtbot.keyClick(section, Qt.Key.Key_Left)
+    settle(qtbot, jobs)
+    assert said(context)[0] == (asked.query, Kind.ALIKE, asked.first)
+    qtbot.mouseClick(section.pass_over, Qt.MouseButton.LeftButton)
+    settle(qtbot, jobs)
+    assert len(said(context)) == 2
+
+
+def test_another_query_brings_another_question(qtbot, section, context, jobs) -> None:
+    ask(context, jobs, Query(case=context.state.columns.ids[5]))
+    settle(qtbot, jobs)
+    assert section.questions.question.query == context.state.columns.ids[5]
+
+
+def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, context, jobs) -> None:
+    ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
+    settle(qtbot, jobs)
+    assert section.questions.question is None
+    assert "whole cases" in section.told.text()
+    assert section.told.isVisible()
+
+
+def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
+    from semblance.app.search.feedback import refine_metric
+    from semblance.core.workflows.searches.refine_metric import likeness_judgement
+
+    asked = section.questions.question
+    refine_metric.judge(context, [likeness_judgement(context.state.search, asked.first, alike=True)])
+    settle(qtbot, jobs)
+    now = section.questions.question
+    assert asked.first not in (now.first, now.second)
+
+
+def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
+    with qtbot.waitSignal(section.large_wanted):
+        section.head.action_wanted.emit()
+
+
+def test_images_are_drawn(section) -> None:
+    drawn = section.first.grab().toImage()
+    section.first.show_image(None, "no image")
+    assert section.first.grab().toImage() != drawn
+
+
+def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
+    ask(context, jobs)
+    waiting: list = []
+    section = AskSection(context, Thumbnails(lambda rows, done: waiting.append((rows, done))))
+    qtbot.addWidget(section)
+    section.show()
+    settle(qtbot, jobs)
+    assert waiting, "images of the question are sent for"

@@ -1,0 +1,387 @@
+"""The Refine panel on a small table with real learning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
+
+from semblance.app.search.feedback import refine_metric as operations
+from semblance.app.search.feedback.refine_panel import RefinePanel
+from semblance.app.search.feedback.refinement_scores import FEW
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.language import translate
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.reliability import NOT_CALIBRATED
+from tests.helpers.judging import ask_case, context_on, library_to_judge
+from tests.helpers.showing import on_screen
+from tests.helpers.using_language import using_language
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return library_to_judge(tmp_path_factory.mktemp("refine"))
+
+
+@pytest.fixture
+def context(jobs, made, tmp_path) -> Context:
+    return context_on(made, tmp_path / "lib.semblance", jobs)
+
+
+@pytest.fixture
+def panel(qtbot, context, jobs):
+    return on_screen(qtbot, RefinePanel(context, Thumbnails(lambda _rows, done: done([]))), 312, 560)
+
+
+@pytest.fixture
+def asked(panel, context, jobs):
+    """The panel with the first case asked."""
+    ask_case(context, jobs)
+    return panel
+
+
+def texts(panel) -> str:
+    return " ".join(
+        widget.text()
+        for kind in (QLabel, QPushButton)
+        for widget in panel.findChildren(kind)
+        if widget.isVisible()
+    )
+
+
+def settle(panel, jobs) -> None:
+    """Let everything arrive, the measuring that waits for a rest included."""
+    jobs.let_run()
+    panel._soon.timeout.emit()
+    panel.measures._rest.timeout.emit()
+    jobs.let_run()
+
+
+def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
+    """(place in the library, alike) each in a click of its own; the ids."""
+    ids = context.state.columns.ids
+    for place, alike in verdicts:
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
+        jobs.let_run()
+    settle(panel, jobs)
+    return [entry.id for entry in context.state.asked.entries]
+
+
+def compare(context, jobs, panel, closer: int, farther: int) -> None:
+    ids = context.state.columns.ids
+    operations.judge(
+        context, [refine_metric.comparison_judgement(context.state.search, ids[closer], ids[farther])]
+    )
+    settle(panel, jobs)
+
+
+def in_force(context) -> list[int]:
+    return [entry.id for entry in context.state.asked.entries if entry.undone is None]
+
+
+def test_without_a_query_it_says_what_to_do(panel):
+    assert "Ask with a case" in texts(panel)
+    assert not panel.list.isVisible()
+
+
+def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbot):
+    context.state.set_library(replace(context.state.library, metrics=()))
+    qtbot.waitUntil(lambda: "No metric yet" in texts(panel))
+    with qtbot.waitSignal(panel.train_wanted):
+        next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
+
+
+def test_without_judgements_it_says_how_to_make_one(asked, jobs):
+    settle(asked, jobs)
+    assert "keys U and D" in texts(asked)
+    assert not asked.measures.isVisible()
+    assert not asked.save.isEnabled()
+
+
+def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
+    judge(context, jobs, asked, (4, True), (5, False))
+    compare(context, jobs, asked, 8, 2)
+    assert [row.words for row in asked.rows.rows] == [
+        "c8 is closer to the query than c2",
+        "c5 is not like the query",
+        "c4 is like the query",
+    ]
+    assert "3 in the ledger" in texts(asked)
+    moved = sum(map(bool, context.state.asked.shifts[:20]))
+    assert f"{moved} of the first 20" in texts(asked)
+    assert asked.save.isEnabled()
+    assert not asked.redo.isEnabled()
+    assert not asked.list.viewport().grab().isNull()
+
+
+def test_in_a_low_window_four_judgements_are_seen_and_what_stands_below_is_scrolled_to(asked, context, jobs):
+    below = QLabel("another section")
+    asked.add_section(below)
+    judge(context, jobs, asked, *((place, True) for place in range(4, 10)))
+    asked.resize(296, 300)
+    settle(asked, jobs)
+    row = asked.list.visualRect(asked.rows.index(0)).height()
+    assert asked.list.viewport().height() >= 4 * row
+    assert below.visibleRegion().isEmpty()
+    area = asked.findChild(QScrollArea)
+    area.ensureWidgetVisible(below)
+    assert not below.visibleRegion().isEmpty()
+    assert not asked.save.visibleRegion().isEmpty(), "saving stays in sight"
+
+
+def test_the_arrow_takes_back_and_redo_puts_in_force_again(qtbot, asked, context, jobs):
+    first, second, third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
+    # Out of order: the middle one.
+    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=asked.list.arrow_rect(1).center())
+    settle(asked, jobs)
+    assert in_force(context) == [first, third]
+    assert asked.rows.rows[1].undone
+    assert asked.redo.isEnabled()
+    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=asked.list.arrow_rect(1).center())
+    settle(asked, jobs)
+    assert in_force(context) == [first, second, third]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Delete, Qt.Key.Key_Return])
+def test_the_keyboard_alone_takes_back_several(qtbot, asked, context, jobs, key):
+    first, _second, _third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
+    asked.list.setFocus()
+    qtbot.keyClick(asked.list, Qt.Key.Key_Down)
+    qtbot.keyClick(asked.list, Qt.Key.Key_Home)
+    qtbot.keyClick(asked.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(asked.list, key)
+    settle(asked, jobs)
+    assert in_force(context) == [first]
+    qtbot.keyClick(asked.list, key)
+    settle(asked, jobs)
+    assert len(in_force(context)) == 3
+
+
+def test_the_buttons_below(qtbot, asked, context, jobs):
+    first, second = judge(context, jobs, asked, (4, True), (5, False))
+    for button, left in ((asked.undo, [first]), (asked.redo, [first, second]), (asked.reset, [])):
+        qtbot.mouseClick(button, LEFT)
+        settle(asked, jobs)
+        assert in_force(context) == left
+    assert not asked.measures.isVisible()
+    assert not asked.undo.isEnabled()
+    assert len(asked.rows.rows) == 2
+
+
+def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
+    compare(context, jobs, asked, 4, 5)
+    judge(context, jobs, asked, (9, True))
+    compare(context, jobs, asked, 5, 4)
+    assert "1 contradiction: click" in asked.detail.text()
+    newest, other, oldest = asked.rows.rows
+    assert newest.against
+    assert oldest.against
+    assert not other.against
+    at = asked.list.visualRect(asked.rows.index(0)).topLeft() + QPoint(60, 10)
+    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=at)
+    assert newest.words in asked.detail.text()
+    assert oldest.words in asked.detail.text()
+    assert "the same pair was judged both ways" in asked.detail.text()
+    assert asked.list.disagreeing == {oldest.id}
+    assert oldest.words in asked.list.tip(newest)
+    operations.undo(context, [oldest.id])
+    settle(asked, jobs)
+    assert not asked.detail.isVisible()
+    assert asked.list.disagreeing == frozenset()
+
+
+def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
+    # c1 is of the query's own patient; c4 and c5 are one patient.
+    judge(context, jobs, asked, (1, False), (4, True), (5, False))
+    reasons = {one.reason for row in asked.rows.rows for one in row.against}
+    assert {str(reason) for reason in reasons} == {
+        "a case of the query's own patient was put away from it",
+        "two cases of one patient were judged differently",
+    }
+
+
+def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, context, jobs):
+    ids = judge(context, jobs, asked, (4, True), (5, False))
+    asked.head.action_wanted.emit()
+    jobs.let_run()
+    assert set(asked.rows.influences) == set(ids)
+    assert "Hide influence" in texts(asked)
+    # The row has room for the short form and the arrow at any width of the panel.
+    assert set(asked.rows.brief_influences) == set(ids)
+    judge(context, jobs, asked, (6, False))
+    assert asked.rows.influences == {}
+    asked.turn_influence()
+    jobs.let_run()
+    asked.turn_influence()
+    assert asked.rows.influences == {}
+
+
+def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
+    judge(context, jobs, asked, (4, True), (5, False))
+    score = refine_metric.held_out_score(context.state.path, context.state.search)
+    assert asked.measures.accuracy.text().startswith(f"{score.accuracy:.2f} (")
+    assert f"{score.before:.2f} without them" in asked.measures.note.text()
+    assert f"{score.cases} cases" in asked.measures.note.text()
+    assert asked.measures.badge.kind == "held-out"
+    assert "2 clicks rarely show" in asked.measures.note.text()
+    judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
+    assert "rarely show" not in asked.measures.note.text()
+
+
+def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
+    score = refine_metric.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
+    monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
+    asked.resize(296, 560)
+    judge(context, jobs, asked, (4, True), (5, False))
+    assert asked.measures.badge.kind == "unknown"
+    assert asked.measures.minimumSizeHint().width() <= 296
+    assert asked.measures.accuracy.text() == "0.52 (0.48–0.57)"
+    asked.measures.layout().activate()
+    assert asked.measures.badge.y() > asked.measures.accuracy.geometry().bottom()
+    asked.resize(420, 560)
+    asked.measures.layout().activate()
+    assert asked.measures.badge.geometry().right() < asked.measures.accuracy.x()
+
+
+def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
+    ids = context.state.columns.ids
+    made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
+    operations.judge(context, made)
+    settle(asked, jobs)
+    assert asked.measures.accuracy.text() == "not measured"
+    assert "No case is left" in asked.measures.note.text()
+    assert not asked.measures.badge.isVisible()
+
+
+def test_the_strength_moves_the_ranking(asked, context, jobs):
+    judge(context, jobs, asked, (40, True), (2, False), (6, False))
+    full = context.state.asked.result
+    asked.measures.strength.setValue(0)
+    jobs.let_run()
+    assert context.state.search.strength == 0.0
+    assert context.state.asked.result.ranked != full.ranked
+    asked.measures.strength.setValue(100)
+    jobs.let_run()
+    assert [case.row for case in context.state.asked.result.ranked] == [case.row for case in full.ranked]
+
+
+def test_a_restored_strength_is_shown_and_asked_once(asked, context, jobs):
+    context.state.change_search(strength=0.4)
+    assert asked.measures.strength.value() == 40
+    assert jobs.held == []
+
+
+def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked, context, jobs, monkeypatch):
+    context.state.set_metric("city")
+    search_operations.rank(context)
+    operations.check_metric(context)
+    settle(asked, jobs)
+    for words in ("Clicks cannot refine this metric", "such as BDM"):
+        assert words in texts(asked)
+    with qtbot.waitSignal(asked.train_wanted):
+        buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
+        qtbot.mouseClick(buttons["Train another metric"], LEFT)
+    with using_language("de"):
+        operations.check_metric(context)
+        settle(asked, jobs)
+        assert translate(no_coordinates_error().message) in texts(asked)
+
+
+def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, context, jobs):
+    context.state.set_metric("city")
+    operations.check_metric(context)
+    context.state.set_metric("plain")
+    jobs.let_run()
+    assert context.state.refusal is None
+    context.state.set_metric("city")
+    operations.check_metric(context)
+    context.state.set_library(replace(context.state.library, path=context.state.path.with_name("other")))
+    context.state.set_metric("city")
+    jobs.let_run()
+    assert context.state.refusal is None
+
+
+def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, context, jobs):
+    judge(context, jobs, asked, (4, True))
+    context.state.set_metric("city")
+    search_operations.rank(context)
+    operations.check_metric(context)
+    settle(asked, jobs)
+    assert "Not followed by this metric" in texts(asked)
+    assert len(asked.rows.rows) == 1
+    assert not asked.save.isEnabled()
+    assert not asked.measures.isVisible()
+
+
+def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
+    judge(context, jobs, asked, (4, True), (6, False))
+    before = [case.row for case in context.state.asked.result.ranked]
+    old = context.state.search
+    operations.save_metric(context, "better", "Ann")
+    jobs.let_run()
+    state = context.state
+    assert state.metric.name == "better"
+    assert state.metric.scores["auc"] is not None
+    assert state.metric.card["authors"] == ["Ann"]
+    assert context.settings.text(operations.AUTHOR) == "Ann"
+    # What was judged is part of the metric now: it is not followed twice.
+    assert state.search.ledger != old.ledger
+    assert state.asked.entries == ()
+    assert [case.row for case in state.asked.result.ranked] == before
+    # Its vote follows the score, which came last: of so few cases there is no calibration.
+    assert state.asked.result.vote.why_not == NOT_CALIBRATED
+    assert [message.level for message in context.messages.history] == ["info"]
+    settle(asked, jobs)
+    assert len(asked.rows.rows) == 0
+
+
+def test_an_author_left_empty_is_nobody(asked, context, jobs):
+    judge(context, jobs, asked, (4, True))
+    operations.save_metric(context, "better", "")
+    jobs.let_run()
+    assert context.state.metric.card["authors"] == []
+
+
+def test_other_queries_are_named(asked, context, jobs):
+    judge(context, jobs, asked, (4, True))
+    search_operations.ask(context, Query(case=context.state.columns.ids[9]))
+    settle(asked, jobs)
+    assert asked.rows.rows[0].words == "c4 is like c0"
+
+
+def test_what_nobody_sees_is_not_laid_out(asked, context, jobs):
+    asked.hide()
+    judge(context, jobs, asked, (4, True))
+    asked._soon.stop()
+    assert asked.measures.accuracy.text() == ""
+    asked.show()
+    assert len(asked.rows.rows) == 1
+
+
+def test_a_closed_library_leaves_nothing(asked, context, jobs):
+    judge(context, jobs, asked, (4, True))
+    context.state.set_library(None)
+    settle(asked, jobs)
+    assert len(asked.rows.rows) == 0
+    assert "Ask with a case" in texts(asked)
+
+
+@pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 2.0)])
+def test_it_can_be_drawn_in_every_size(qapp, asked, context, jobs, theme, scale):
+    judge(context, jobs, asked, (4, True), (5, False))
+    compare(context, jobs, asked, 8, 2)
+    compare(context, jobs, asked, 2, 8)
+    operations.undo(context, [context.state.asked.entries[0].id])
+    settle(asked, jobs)
+    set_theme(qapp, theme, scale)
+    assert not asked.grab().isNull()

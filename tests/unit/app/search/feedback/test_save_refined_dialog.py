@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QLabel, QLineEdit
+
+from semblance.app.search.feedback.save_refined_dialog import FEW, SaveRefinedDialog
+
+
+@pytest.fixture
+def dialog(qtbot):
+    made = SaveRefinedDialog("BDM+V", 3, ["BDM+V", "Euclidean"], "ann")
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_a_free_name_and_the_author_are_proposed(dialog):
+    assert dialog.name() == "BDM+V refined"
+    assert dialog.author() == "ann"
+    assert dialog.go.isEnabled()
+
+
+def test_a_name_that_is_taken_or_none_cannot_be_saved(qtbot, dialog):
+    field = dialog.findChildren(QLineEdit)[0]
+    for name in ("Euclidean", "", "   "):
+        field.setText(name)
+        assert not dialog.go.isEnabled()
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        assert dialog.isVisible()
+    field.setText("mine")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert dialog.result() == QDialog.DialogCode.Accepted
+    assert dialog.name() == "mine"
+
+
+@pytest.mark.parametrize(("judgements", "said"), [(1, True), (FEW - 1, True), (FEW, False)])
+def test_few_judgements_are_said_to_show_rarely(qtbot, judgements, said):
+    made = SaveRefinedDialog("BDM+V", judgements, [], "")
+    qtbot.addWidget(made)
+    told = " ".join(label.text() for label in made.findChildren(QLabel))
+    assert ("rarely show" in told) == said
+    assert "in no report" in told

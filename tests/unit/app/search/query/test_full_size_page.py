@@ -1,0 +1,241 @@
+"""One image on the whole window."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from semblance.app.search.query.full_size_page import LargePanel
+from semblance.app.viewer.query_source import QuerySource
+from semblance.core.errors import BadInput
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.core.workflows.imaging.view_images import view_file
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from tests.helpers.showing import on_screen
+from tests.helpers.striped import striped_library
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+pytestmark = pytest.mark.usefixtures("forget_volumes")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return striped_library(tmp_path_factory.mktemp("large"), n=12, features="gabor")
+
+
+@pytest.fixture
+def context(context, trained):
+    context.state.set_library(read_snapshot(trained))
+    return context
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    return on_screen(qtbot, LargePanel(context), 1200, 760)
+
+
+@pytest.fixture
+def show(panel, context, jobs):
+    """Show the case at a place of the library, or a file."""
+
+    def showing(what):
+        path = context.state.path
+        source = QuerySource(path, context.state.columns.ids[what], None) if isinstance(what, int) else what
+        panel.show_source(source)
+        jobs.let_run()
+        return panel
+
+    return showing
+
+
+def draw(panel, region):
+    """With the real mouse, from corner to corner."""
+    panel.tools.tools["rectangle"].click()
+    corners = ((region.x, region.y), (region.x + region.width, region.y + region.height))
+    begin, end = (
+        QPoint(*(round(value) for value in panel.view.viewport.to_widget(*corner))) for corner in corners
+    )
+    QTest.mousePress(panel.view, LEFT, NONE, begin)
+    QTest.mouseMove(panel.view, end)
+    QTest.mouseRelease(panel.view, LEFT, NONE, end)
+
+
+def test_a_case_is_shown_with_its_facts(show, context):
+    panel = show(2)
+    assert panel.view.image.width == 48
+    assert panel.header._second.text() == context.state.columns.labels[2]
+    assert panel.view.hasFocus() or panel.focusWidget() is panel.view
+    assert not panel.three.isVisible()
+    assert not panel.strip.isVisible()
+    assert panel.search.isVisible()
+    assert panel.search.isEnabled()
+
+
+def test_drawing_on_the_query_asks_at_once(show, context):
+    context.state.set_query(Query(case=context.state.columns.ids[0]))
+    panel = show(0)
+    assert not panel.search.isVisible()
+    assert "ranking follows" in panel.told.text()
+    draw(panel, Region(8, 12, 24, 16))
+    assert context.state.query.region == Region(8, 12, 24, 16)
+    assert panel.search_with.value() == "region"
+    panel.search_with._choose(1)
+    assert context.state.query.region is None
+    assert not panel.view.region.in_use
+    QTest.keyClick(panel.view, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert panel.view.region.region is None
+
+
+def test_the_querys_region_is_drawn_when_it_comes(show, context):
+    context.state.set_query(Query(case=context.state.columns.ids[0], region=Region(4, 4, 9, 9)))
+    panel = show(0)
+    assert panel.view.region.region == Region(4, 4, 9, 9)
+    context.state.set_region(Region(5, 5, 10, 10))
+    assert panel.view.region.region == Region(5, 5, 10, 10)
+
+
+def test_another_case_is_asked_with_when_the_button_is_pressed(show, context):
+    context.state.set_query(Query(case=context.state.columns.ids[0]))
+    panel = show(3)
+    draw(panel, Region(8, 12, 24, 16))
+    assert context.state.query.case == context.state.columns.ids[0]
+    QTest.mouseClick(panel.search, LEFT)
+    assert context.state.query == Query(case=context.state.columns.ids[3], region=Region(8, 12, 24, 16))
+    assert not panel.search.isVisible()
+
+
+def test_a_region_set_aside_is_not_asked_with(show, context):
+    panel = show(3)
+    draw(panel, Region(8, 12, 24, 16))
+    panel.search_with._choose(1)
+    assert not panel.view.region.in_use
+    QTest.mouseClick(panel.search, LEFT)
+    assert context.state.query == Query(case=context.state.columns.ids[3])
+
+
+def test_a_image_that_is_gone_says_why(show, jobs, monkeypatch):
+    def gone(*_given, **_more):
+        raise BadInput("'x.png' is not there any more.", "Find moved images.")
+
+    monkeypatch.setattr(view_images, "view_case", gone)
+    panel = show(1)
+    assert panel.view.image is None
+    assert panel.notice.isVisible()
+    assert "not there any more" in panel.notice._text.text() + panel.notice._title.text()
+    assert not panel.tools.isEnabled()
+    monkeypatch.undo()
+    QTest.mouseClick(panel.notice._button, LEFT)
+    jobs.let_run()
+    assert panel.view.image is not None
+    assert panel.view.isVisible()
+
+
+def test_slow_opening_says_so(panel, context, jobs):
+    panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
+    panel._slow.timeout.emit()
+    assert panel.notice.isVisible()
+    jobs.let_run()
+    assert not panel.notice.isVisible()
+
+
+def test_a_case_of_no_library_says_so(panel):
+    panel.show_source(QuerySource(None, "nobody", None))
+    assert "not in this library" in panel.notice._title.text()
+
+
+def test_a_late_image_of_another_case_is_dropped(panel, context, jobs):
+    ids = context.state.columns.ids
+    panel.show_source(QuerySource(context.state.path, ids[0], None))
+    panel.show_source(QuerySource(context.state.path, ids[1], None))
+    jobs.let_run()
+    assert panel._loaded.case.case_id == ids[1]
+    panel.show_source(QuerySource(context.state.path, ids[2], None))
+    panel.leave()
+    jobs.let_run()
+    assert panel.view.image is None
+
+
+def test_escape_takes_the_region_first_and_then_goes_back(show, qtbot):
+    panel = show(3)
+    draw(panel, Region(8, 12, 24, 16))
+    closed = []
+    panel.closed.connect(lambda: closed.append(True))
+    QTest.keyClick(panel.view, Qt.Key.Key_Escape)
+    assert (panel.view.region.region, closed) == (None, [])
+    QTest.keyClick(panel.view, Qt.Key.Key_Escape)
+    assert closed == [True]
+
+
+@pytest.fixture
+def volume(panel, jobs, tmp_path, monkeypatch):
+    """A volume as the image of a file."""
+    path = tmp_path / "volume.npz"
+    np.savez(path, ct=np.arange(9 * 20 * 30, dtype=np.uint16).reshape(9, 20, 30))
+    address = ImageAddress(path, "ct")
+    monkeypatch.setattr(view_images, "view_file", lambda *_given, **_more: view_file(address))
+    shown = panel.pane.show_viewed
+    monkeypatch.setattr(
+        panel.pane, "show_viewed", lambda viewed, _path, _what, region: shown(viewed, None, address, region)
+    )
+    panel.show_source(QuerySource(None, None, path))
+    jobs.let_run()
+    panel.strip._settled.timeout.emit()
+    jobs.let_run()
+    return panel
+
+
+def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, jobs):
+    assert volume.strip.isVisible()
+    QTest.mouseClick(volume.strip, LEFT, NONE, volume.strip.cell(0).center())
+    jobs.let_run()
+    assert volume.pane.place == 0
+    assert volume.strip.marked == 0
+    QTest.keyClick(volume.view, Qt.Key.Key_X)
+    jobs.let_run()
+    assert volume.three.isChecked()
+    assert volume.planes.views[1].image is not None
+    volume.leave()
+    jobs.let_run()
+    assert view_planes._kept._volume is None
+    assert not volume.strip.isVisible()
+
+
+def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
+    volume.pane.bar.pace.menu().actions()[-1].trigger()
+    assert volume.pane.bar.rate == 30
+    volume.pane.bar.set_rate(8)
+    volume.show_source(volume.source)
+    jobs.let_run()
+    assert volume.pane.bar.rate == 30
+    context.settings.set_text("cine_rate", "very fast")
+    volume.show_source(volume.source)
+    jobs.let_run()
+    assert volume.pane.bar.rate == 12
+
+
+def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
+    panel = show(0)
+    with qtbot.waitSignal(panel.header_wanted):
+        QTest.mouseClick(panel.says, LEFT)
+    menu = panel.make_menu()
+    act = next(act for act in menu.actions() if act.text().startswith("What the file says"))
+    with qtbot.waitSignal(panel.header_wanted):
+        act.trigger()
+    menu.close()
+    menu.deleteLater()
+
+
+def test_a_file_is_shown_and_asked_with(show, context, tmp_path):
+    path = tmp_path / "mine.png"
+    Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
+    panel = show(QuerySource(context.state.path, None, path))
+    assert panel.view.image.width == 40
+    QTest.mouseClick(panel.search, LEFT)
+    assert context.state.query == Query(image=path)

@@ -1,0 +1,60 @@
+"""A click in a mass becomes its outline, unless something else is shown by then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from semblance.app.search.query.outline_lesion import outline_mass
+from semblance.app.viewer.image_view import ImageView
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Region
+from semblance.core.workflows.imaging.view_images import view_file
+
+
+@pytest.fixture
+def disc(tmp_path):
+    y, x = np.mgrid[:120, :150]
+    pixels = np.where((x - 90) ** 2 + (y - 50) ** 2 < 20**2, 190, 60)
+    path = tmp_path / "disc.png"
+    noisy = pixels + np.random.default_rng(3).normal(0, 6, pixels.shape)
+    Image.fromarray(noisy.clip(0, 255).astype(np.uint8)).save(path)
+    return path
+
+
+@pytest.fixture
+def view(qtbot, disc):
+    widget = ImageView()
+    qtbot.addWidget(widget)
+    widget.show_image(view_file(disc).image)
+    return widget
+
+
+@pytest.mark.parametrize(
+    ("where", "overlap"), [((92, 48), 0.85), (Region(62, 24, 56, 54), 0.93)], ids=["click", "rectangle"]
+)
+def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, where, overlap):
+    job = outline_mass(context, view, None, ImageAddress(disc), None, where)
+    assert job.running
+    context.jobs.let_run()
+    mask = view.region.region.mask(120, 150)
+    truth = np.hypot(*(np.mgrid[:120, :150] - np.array([50, 90])[:, None, None])) < 20
+    assert 2 * (mask & truth).sum() / (mask.sum() + truth.sum()) > overlap
+    view.region.undo()
+    assert view.region.region is None
+
+
+def test_another_image_shown_meanwhile_is_left_alone(context, view, disc):
+    outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
+    view.show_image(view_file(disc).image)
+    context.jobs.let_run()
+    assert view.region.region is None
+
+
+def test_a_image_that_is_gone_is_told(context, view, disc):
+    disc.unlink()
+    outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
+    context.jobs.let_run()
+    assert view.region.region is None
+    assert [message.level for message in context.messages.history] == ["error"]

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+from PIL import Image
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+
+from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.query.query_notice import breakable
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.widgets.cards.case_drag import mime_data
+from semblance.app.widgets.cards.case_model import Deck
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import library_snapshot
+from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
+from tests.helpers.showing import on_screen
+
+
+def notice(panel):
+    """Title and text of what stands in the image's place."""
+    assert panel.notice.isVisible()
+    shown = panel.notice._title.text(), panel.notice._text.text()
+    return tuple(text.replace("\u200b", "") for text in shown)
+
+
+def button(panel):
+    return panel.notice.findChild(QPushButton)
+
+
+# Nothing asked
+
+
+def test_an_empty_panel_says_what_to_do(panel):
+    assert "drop an image here" in notice(panel)[1]
+    assert button(panel).isVisible()
+    assert not panel.tools.isVisible()
+    assert not panel.facts.isVisible()
+
+
+def test_its_button_asks_for_a_file(panel, context, tmp_path, monkeypatch):
+    path = image_file(tmp_path)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
+    QTest.mouseClick(button(panel), LEFT)
+    assert context.state.query == Query(image=path)
+
+
+def test_no_file_chosen_asks_nothing(panel, context, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: ("", ""))
+    panel.choose_image()
+    assert context.state.query is None
+
+
+# An image
+
+
+def test_a_image_from_outside(asked):
+    assert shows_image(asked)
+    assert asked.header._second.text() == "outside.png"
+    assert asked._outside.isVisible()
+    assert asked.facts.text("Finding") == "not given"
+    assert asked.facts.text("Patient") == ""
+    assert asked.facts.text("Size") == "48 × 40 px"
+    assert asked.facts.text("Region") == "none"
+    assert asked.facts.text("Spacing") == ""
+    assert asked.view.accessibleName() == "Image of outside.png, 48 by 40 pixels"
+    assert asked.focus_target() is asked.view
+
+
+def test_a_case_of_the_library(panel, context, jobs, library):
+    name = case_of(library, "p003.png")
+    search_operations.ask(context, Query(case=name))
+    jobs.let_run()
+    assert shows_image(panel)
+    assert not panel._outside.isVisible()
+    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.facts.text("Patient") == "P001"
+    assert panel.facts._values["Finding"].accessibleName() == "upright"
+    assert panel.facts.text("Size") == "48 × 48 px"
+
+
+def test_the_old_image_stays_until_the_new_one_is_there(panel, context, jobs, library):
+    first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
+    search_operations.ask(context, Query(case=first))
+    jobs.let_run()
+    old = panel.view.image
+    search_operations.ask(context, Query(case=second))
+    assert panel.view.image is old
+    draw(panel, PART)
+    assert context.state.query == Query(case=second)
+    jobs.let_run()
+    assert panel.view.image is not old
+    assert second in panel.view.accessibleName()
+    assert panel.view.region.region is None
+
+
+def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
+    search_operations.ask(context, Query(case=case_of(library, "p000.png")))
+    search_operations.ask(context, Query(case=case_of(library, "p005.png")))
+    jobs.let_run()
+    assert "p005.png" in panel.view.accessibleName()
+
+
+def test_what_takes_long_says_so_and_what_does_not_is_quiet(panel, context, jobs, tmp_path):
+    search_operations.ask(context, Query(image=image_file(tmp_path)))
+    assert panel._slow.isActive()
+    panel._slow.timeout.emit()
+    assert "Loading" in notice(panel)[1]
+    jobs.let_run()
+    assert shows_image(panel)
+    assert not panel._slow.isActive()
+
+
+def test_the_next_library_shows_nothing_of_the_last(asked, context):
+    context.state.set_library(None)
+    assert "drop an image here" in notice(asked)[1]
+    assert asked.view.image is None
+
+
+def test_a_image_that_comes_after_its_question_is_gone_is_dropped(panel, context, jobs, tmp_path):
+    search_operations.ask(context, Query(image=image_file(tmp_path)))
+    context.state.set_query(None)
+    jobs.let_run()
+    assert panel.view.image is None
+
+
+def test_colour_images_have_no_histogram(panel, context, jobs, tmp_path):
+    pixels = np.zeros((30, 30, 3), np.uint8)
+    pixels[:, :, 2] = 90
+    Image.fromarray(pixels).save(tmp_path / "colour.png")
+    search_operations.ask(context, Query(image=tmp_path / "colour.png"))
+    jobs.let_run()
+    assert shows_image(panel)
+    assert not panel.histogram.isVisible()
+    assert not panel.tools.auto.isVisible()
+
+
+def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
+    table = tmp_path / "masses.csv"
+    with table.open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(("radius", "texture", "label"))
+        rows.writerows((n, n * n % 7, ("benign", "malignant")[n % 2]) for n in range(12))
+    path = tmp_path / "masses.semblance"
+    import_source(table, path, kind="table")
+    context.state.set_library(library_snapshot.read_snapshot(path))
+    search_operations.ask(context, Query(case=context.state.columns.ids[1]))
+    jobs.let_run()
+    assert "row of a table" in notice(panel)[0].lower()
+    assert panel.facts._values["Finding"].accessibleName() == "malignant"
+    assert not panel.tools.isEnabled()
+
+
+# What goes wrong
+
+
+def test_a_file_that_is_no_image_is_told_in_the_panel(panel, context, jobs, tmp_path):
+    bad = tmp_path / "notes.png"
+    bad.write_text("no image")
+    search_operations.ask(context, Query(image=bad))
+    jobs.let_run()
+    title, hint = notice(panel)
+    assert "notes.png" in title
+    assert hint
+    assert panel.view.image is None
+    assert not panel.tools.isEnabled()
+    assert panel.facts.text("Finding") == "not given"
+
+
+def test_long_names_can_be_broken():
+    text = "'/a/very/long/folder/with_many_words.png' ends too soon; averyveryverylongword."
+    broken = breakable(text)
+    assert broken.replace("\u200b", "") == text
+    assert max(len(part) for part in broken.replace("\u200b", " ").split()) <= 14
+
+
+def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
+    bad = tmp_path / "notes.png"
+    bad.write_text("no image")
+    search_operations.ask(context, Query(image=bad))
+    jobs.let_run()
+    image_file(tmp_path, "notes.png")
+    QTest.mouseClick(button(panel), LEFT)
+    jobs.let_run()
+    assert shows_image(panel)
+
+
+def test_a_moved_image_is_shown_once_it_is_found_again(panel, context, jobs, library, tmp_path):
+    name = case_of(library, "p000.png")
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
+    search_operations.ask(context, Query(case=name))
+    jobs.let_run()
+    assert "p000.png" in notice(panel)[0]
+    (tmp_path / "elsewhere").rename(tmp_path / "images")
+    context.state.renew_library(library)
+    jobs.let_run()
+    assert shows_image(panel)
+
+
+def test_a_case_that_is_gone_is_named(panel, context, jobs, library):
+    search_operations.ask(context, Query(case="nobody"))
+    jobs.let_run()
+    assert "nobody" in notice(panel)[0]
+
+
+# Dropping a file
+
+
+def drag_of(*paths):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def enter(panel, data):
+    event = QDragEnterEvent(
+        QPoint(100, 100), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    event.setAccepted(False)
+    QApplication.sendEvent(panel, event)
+    return event.isAccepted()
+
+
+def drop(panel, data):
+    event = QDropEvent(
+        QPointF(100, 100), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(panel, event)
+
+
+def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
+    path = image_file(tmp_path, "with space ü.png")
+    data = drag_of(path)
+    assert enter(panel, data)
+    assert panel._drop.isVisible()
+    drop(panel, data)
+    assert not panel._drop.isVisible()
+    assert context.state.query == Query(image=path)
+    jobs.let_run()
+    assert shows_image(panel)
+
+
+def test_a_case_of_a_grid_is_asked_with(panel, context, library):
+    data = mime_data(Deck(library.columns, library.columns.sorted_by("id")), 3)
+    assert enter(panel, data)
+    drop(panel, data)
+    assert context.state.query == Query(case=case_of(library, "p005.png"))
+
+
+def test_folders_and_several_files_are_not_taken(panel, tmp_path):
+    one, two = image_file(tmp_path, "one.png"), image_file(tmp_path, "two.png")
+    for data in (drag_of(tmp_path), drag_of(one, two), drag_of(tmp_path / "nothing.png"), QMimeData()):
+        assert not enter(panel, data)
+    remote = QMimeData()
+    remote.setUrls([QUrl("https://example.org/a.png")])
+    assert not enter(panel, remote)
+    assert not panel._drop.isVisible()
+
+
+# With real processes
+
+
+def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
+    jobs = Jobs()
+    context = Context(State(), jobs, Messages(), Settings())
+    panel = on_screen(qtbot, QueryPanel(context), 336, 640)
+    search_operations.ask(context, Query(image=image_file(tmp_path, size=(700, 500))))
+    qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)
+    assert [level.shape for level in panel.view.image.levels] == [(500, 700), (250, 350), (125, 175)]
+    panel.grab()
+    jobs.shutdown()
+    jobs.deleteLater()

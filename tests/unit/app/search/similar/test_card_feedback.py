@@ -1,0 +1,330 @@
+"""Judging in the Ranking panel, by mouse and by keyboard, with real learning on a small table."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QMenu
+
+from semblance.app.search.feedback import refine_metric as operations
+from semblance.app.search.feedback.judgement_strip import JudgementStrip
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.library.library import Library
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.searches import refine_metric
+from tests.helpers.judging import ask_case, context_on, library_to_judge
+from tests.helpers.showing import on_screen
+
+LEFT = Qt.MouseButton.LeftButton
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return library_to_judge(tmp_path_factory.mktemp("judging"))
+
+
+@pytest.fixture
+def context(jobs, made, tmp_path):
+    return context_on(made, tmp_path / "lib.semblance", jobs)
+
+
+@pytest.fixture
+def panel(qtbot, context, jobs):
+    """The first case asked, its ranking there."""
+    panel = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+    ask_case(context, jobs)
+    return panel
+
+
+def row(panel, place: int) -> int:
+    return panel.grid.deck().case_row(place)
+
+
+def said(context) -> list[tuple[Kind, bool]]:
+    return [(entry.judgement.kind, entry.undone is None) for entry in context.state.asked.entries]
+
+
+def press(qtbot, panel, place: int, verdict: int) -> None:
+    up, down = thumbs_of(panel.grid.card_rect(place), panel.grid._layout)
+    qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=(up if verdict > 0 else down).center())
+
+
+@pytest.mark.parametrize("view", ["grid", "list"])
+def test_a_thumb_is_kept_shown_and_taken_back(qtbot, panel, context, jobs, view):
+    panel._set_view(view)
+    wanted = row(panel, 2)
+    press(qtbot, panel, 2, 1)
+    # Shown at once, before it is kept.
+    assert panel.grid.deck().judgements == {wanted: 1}
+    jobs.let_run()
+    assert said(context) == [(Kind.ALIKE, True)]
+    assert panel.grid.deck().judgements == {wanted: 1}
+    press(qtbot, panel, panel.grid.deck().place_of(wanted), 1)
+    assert panel.grid.deck().judgements == {}
+    jobs.let_run()
+    assert said(context) == [(Kind.ALIKE, False)]
+    assert panel.grid.deck().judgements == {}
+
+
+def test_the_other_thumb_takes_the_place_of_the_first(qtbot, panel, context, jobs):
+    wanted = row(panel, 2)
+    for verdict in (1, -1):
+        press(qtbot, panel, panel.grid.deck().place_of(wanted), verdict)
+        jobs.let_run()
+    assert panel.grid.deck().judgements == {wanted: -1}
+    assert said(context) == [(Kind.ALIKE, False), (Kind.NOT_ALIKE, True)]
+    assert context.state.asked.contradictions == ()
+
+
+def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
+    context.settings.set_text(operations.AUTHOR, "Ann")
+    panel.judging.judge(1, [row(panel, 0)])
+    jobs.let_run()
+    (entry,) = context.state.asked.entries
+    assert entry.judgement.author == "Ann"
+    assert entry.judgement.time
+    with Library.open(context.state.path, writable=False) as opened:
+        ((_, kept, _),) = opened.judgements(context.state.ledger).read()
+    assert entry.judgement.case in kept.shown
+    assert len(kept.shown) > 3
+
+
+def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, context, jobs):
+    panel.grid.setFocus()
+    for key, held in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
+        qtbot.keyClick(panel.grid, key, *([held] if held else []))
+    chosen = panel.grid.selected()
+    panel.judging.judge(-1)
+    jobs.let_run()
+    assert panel.grid.deck().judgements == dict.fromkeys(chosen, -1)
+    assert panel.grid.selected() == sorted(chosen, key=panel.grid.deck().place_of)
+    # A thumb on one of those chosen speaks for all of them.
+    panel.judging._thumb(chosen[1], -1)
+    jobs.let_run()
+    assert panel.grid.deck().judgements == {}
+    operations.redo(context)
+    jobs.let_run()
+    operations.undo(context)
+    jobs.let_run()
+    assert [undone for _, undone in said(context)] == [False] * 3
+
+
+def test_a_thumb_outside_the_chosen_ones_speaks_for_its_case_alone(panel, context, jobs):
+    panel.grid.set_current(row(panel, 0))
+    panel.grid._choose(1, SHIFT)
+    other = row(panel, 4)
+    panel.judging._thumb(other, 1)
+    jobs.let_run()
+    assert panel.grid.deck().judgements == {other: 1}
+
+
+def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
+    panel.grid.setFocus()
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Home)
+    closer = row(panel, 0)
+    panel.judging.compare_current()
+    ids = context.state.columns
+    assert ids.labels[ids.index_of_row(closer)] in panel.judging.bar.text
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Right)
+    farther = panel.grid.current()
+    panel.judging.compare_current()
+    assert panel.judging.bar.text == ""
+    jobs.let_run()
+    (entry,) = context.state.asked.entries
+    named = [ids.ids[ids.index_of_row(one)] for one in (closer, farther)]
+    assert [entry.judgement.case, entry.judgement.other] == named
+    panel.judging.compare_current()
+    panel.judging.compare_current()
+    assert not panel.grid.comparing.pending, "the same key on the same case gives it up"
+
+
+def test_another_query_ends_a_comparison(panel, context, jobs):
+    panel.grid.set_current(row(panel, 0))
+    panel.judging.compare_current()
+    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    assert panel.judging.bar.text == ""
+
+
+def test_thumbs_are_those_of_the_present_query(panel, context, jobs):
+    panel.judging.judge(1, [row(panel, 0)])
+    jobs.let_run()
+    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    jobs.let_run()
+    assert len(context.state.asked.entries) == 1
+    assert panel.grid.deck().judgements == {}
+
+
+def test_what_moved_is_told_on_the_cards(panel, context, jobs):
+    for place in (8, 9):
+        panel.judging.judge(1, [row(panel, place)])
+        panel.judging.judge(-1, [row(panel, place - 8)])
+    jobs.let_run()
+    asked, deck = context.state.asked, panel.grid.deck()
+    assert any(asked.shifts)
+    assert deck.shifts.tolist() == list(asked.shifts)
+    operations.reset(context)
+    jobs.let_run()
+    assert panel.grid.deck().shifts is None
+
+
+def test_the_menu_says_the_same(panel, context, jobs):
+    panel.grid.set_current(row(panel, 1))
+    menu = QMenu()
+    panel.judging.fill_menu(menu)
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts == ["Like the query\tU", "Not like the query\tD", "Closer to the query than…\tT"]
+    menu.actions()[1].trigger()
+    jobs.let_run()
+    assert said(context) == [(Kind.ALIKE, True)]
+    panel.grid._choose(3, SHIFT)
+    several = QMenu()
+    panel.judging.fill_menu(several)
+    assert several.actions()[1].text().startswith(f"{len(panel.grid.selected())} cases: Like")
+    assert len(several.actions()) == 3
+    for one in (menu, several):
+        one.deleteLater()
+
+
+def test_a_click_that_cannot_be_kept_is_not_shown_as_kept(panel, context, jobs, monkeypatch):
+    def fail(*_given, **_more):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(refine_metric, "judge", fail)
+    panel.judging.judge(1, [row(panel, 0)])
+    jobs.let_run()
+    assert panel.grid.deck().judgements == {}
+    assert [message.level for message in context.messages.history] == ["error"]
+
+
+def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jobs):
+    assert panel.grid._judging
+    context.state.set_metric("city")
+    search_operations.rank(context)
+    jobs.let_run()
+    assert "no coordinates" in context.state.refusal.message
+    assert not panel.grid._judging
+    panel.judging.judge(1, [row(panel, 0)])
+    assert jobs.held == []
+    assert not {"judging"} & context.state.there
+    context.state.set_metric("plain")
+    search_operations.rank(context)
+    jobs.let_run()
+    assert panel.grid._judging
+
+
+def test_a_click_while_something_else_is_asked_is_kept_and_its_ranking_dropped(panel, context, jobs):
+    panel.judging.judge(1, [row(panel, 0)])
+    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    jobs.let_run()
+    assert context.state.asked.search.query.case == context.state.columns.ids[7]
+    assert said(context) == [(Kind.ALIKE, True)]
+
+
+def test_a_click_while_the_metric_is_replaced_is_kept_and_followed_by_the_new_one(panel, context, jobs):
+    panel.judging.judge(1, [row(panel, 0)])
+    context.state.set_metric("city")
+    search_operations.rank(context)
+    jobs.let_run()
+    assert context.state.asked.search.metric == "city"
+    assert said(context) == [(Kind.ALIKE, True)]
+    assert context.messages.history == []
+
+
+def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context, jobs):
+    panel.judging.judge(1, [row(panel, 0)])
+    context.state.set_library(None)
+    jobs.let_run()
+    assert context.state.asked is None
+    assert context.messages.history == []
+
+
+def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
+    search = context.state.search
+    made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
+    for _ in range(100):
+        operations.judge(context, [made])
+    jobs.let_run()
+    assert said(context) == [(Kind.ALIKE, True)]
+
+
+def test_two_windows_share_a_ledger(panel, context, jobs):
+    """What the other one judged is in the ledger with the next click here."""
+    other = Context(State(), jobs, Messages(), Settings())
+    other.state.set_library(read_snapshot(context.state.path))
+    other.state.restore_search(context.state.search)
+    search_operations.rank(other)
+    jobs.let_run()
+    columns = context.state.columns
+    for window, case in ((context, 5), (other, 6), (context, 9)):
+        operations.judge(
+            window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
+        )
+        jobs.let_run()
+    assert len(context.state.asked.entries) == 3
+    assert len(other.state.asked.entries) == 2
+    search_operations.rank(other)
+    jobs.let_run()
+    assert len(other.state.asked.entries) == 3
+
+
+def test_a_case_is_not_judged_against_itself(panel, context, jobs):
+    panel.judging.judge(1, [int(context.state.columns.case_row[0])])
+    assert "against itself" in context.messages.history[0].what
+    assert context.messages.history[0].hint
+    panel.judging.compare(row(panel, 0), row(panel, 0))
+    assert "closer than itself" in context.messages.history[1].what
+    jobs.let_run()
+    assert said(context) == []
+
+
+def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
+    panel.grid.set_current(row(panel, 0))
+    panel.judging.compare_current()
+    assert panel.judging.bar.isVisible()
+    qtbot.mouseClick(panel.judging.bar._button, LEFT, pos=QPoint(4, 4))
+    assert not panel.judging.bar.isVisible()
+    assert not panel.grid.comparing.pending
+
+
+class TestTheStripAtTheFootOfQuery:
+    @pytest.fixture
+    def strip(self, qtbot, context, jobs):
+        made = JudgementStrip(context, Thumbnails(lambda _rows, done: done([])))
+        qtbot.addWidget(made)
+        made.resize(300, 60)
+        ask_case(context, jobs)
+        return made
+
+    def judge(self, context, jobs, place: int) -> None:
+        case = context.state.columns.ids[place]
+        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
+        jobs.let_run()
+
+    def test_it_is_there_while_something_is_judged(self, qtbot, strip, context, jobs):
+        assert strip.isHidden()
+        self.judge(context, jobs, 4)
+        self.judge(context, jobs, 6)
+        assert not strip.isHidden()
+        assert "c6 is like the query" in strip.images.accessibleName()
+        assert not strip.grab().isNull()
+        strip.head.action_wanted.emit()
+        jobs.let_run()
+        assert "c6" not in strip.images.accessibleName()
+        strip.head.action_wanted.emit()
+        jobs.let_run()
+        assert strip.isHidden()
+
+    def test_a_click_leads_to_all_of_them(self, qtbot, strip, context, jobs):
+        self.judge(context, jobs, 4)
+        with qtbot.waitSignal(strip.wanted):
+            qtbot.mouseClick(strip.images, LEFT)

@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
+
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.shell import search_operations
+from semblance.app.shell.state import TrainingRun
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.errors import BadInput
+from semblance.core.library.case_columns import case_columns
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.imaging.card_images import WindowLevel
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.searches import rank_cases
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from tests.helpers.asked import asked_for
+from tests.helpers.scored import metric, snapshot
+from tests.helpers.showing import on_screen
+
+LEFT = Qt.MouseButton.LeftButton
+BOARD = snapshot(metric("good", 0.9))
+ASKED = Query(case="c000")
+
+
+def ranking(*, n=20, counts=None, **more) -> SearchResult:
+    """Cases 1 to n at distances 0.1, 0.2 …"""
+    ranked = tuple(
+        RankedCase(i, i, f"c{i:03d}", i / 10, "malignant" if i % 2 else "benign", f"P{i:03d}", "", i % 3)
+        for i in range(1, n + 1)
+    )
+    usual = {"same_patient": 0, "near_duplicates": 0, "no_good_match": False, "usual_distance": 2.0}
+    counts = {"malignant": 5, "benign": 5} if counts is None else counts
+    return SearchResult(
+        ASKED, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
+    )
+
+
+@pytest.fixture
+def open_panel(qtbot, context):
+    def make():
+        return on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+
+    return make
+
+
+@pytest.fixture
+def panel(open_panel):
+    return open_panel()
+
+
+@pytest.fixture
+def ranked(panel, context):
+    """The panel with a ranking of twenty cases."""
+    context.state.set_library(BOARD)
+    context.state.set_query(ASKED)
+    context.state.set_asked(asked_for(ranking(same_patient=3, near_duplicates=2)))
+    return panel
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """What was searched for, by (hide same patient, fold alike); each finds the same."""
+    asked = []
+
+    def ask(_library, search, **_):
+        asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
+        return asked_for(ranking())
+
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
+    return asked
+
+
+def texts(panel) -> str:
+    return " | ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+
+
+def test_ranked_cases_are_cards_nearest_first(ranked):
+    deck = ranked.grid.deck()
+    assert [deck.words(place) for place in range(2)] == [
+        "rank 1, c001, malignant, patient P001, distance 0.100",
+        "rank 2, c002, benign, patient P002, distance 0.200",
+    ]
+    assert deck.alike.tolist()[:4] == [1, 2, 0, 1]
+    assert ranked.grid.isVisible()
+    assert deck.full == pytest.approx(2.5)
+    assert ranked.told == "99 in 12 ms"
+    assert not ranked.grab().isNull()
+
+
+def test_the_strip_counts_the_nearest(ranked, context):
+    assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
+    assert "Support, not a diagnosis" in texts(ranked)
+    assert "no calibrated estimate" in texts(ranked)
+    context.state.set_asked(asked_for(ranking(n=4, counts={"benign": 1})))
+    assert "4 nearest: | 1 benign, 3 not given" in texts(ranked)
+    context.state.set_asked(asked_for(ranking(counts={f"f{n}": 2 for n in range(5)})))
+    assert "2 f0, 2 f1, 2 f2, 2 f3 and 1 more" in texts(ranked)
+
+
+def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
+    before = ranked.header.minimumSizeHint().width()
+    context.state.set_asked(
+        asked_for(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
+    )
+    assert ranked.header.minimumSizeHint().width() == before
+
+
+def test_a_ranking_without_cases(ranked, context):
+    context.state.set_asked(asked_for(ranking(n=0, counts={})))
+    assert "0 nearest:" in texts(ranked)
+    assert len(ranked.grid.deck()) == 0
+
+
+def test_findings_are_text_and_never_html(ranked, context):
+    context.state.set_asked(asked_for(ranking(counts={"<b>odd</b>": 10})))
+    label = next(label for label in ranked.findChildren(QLabel) if "odd" in label.text())
+    assert label.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_no_good_match_is_said(ranked, context):
+    assert "No good match" not in texts(ranked)
+    context.state.set_asked(asked_for(ranking(no_good_match=True)))
+    assert "farther than 99 % of this library" in texts(ranked)
+
+
+def test_what_is_hidden_is_counted(ranked, context):
+    assert ranked.same_patient.text() == "same patient hidden (3)"
+    assert ranked.alike.text() == "alike folded (2)"
+    context.state.set_asked(None)
+    assert ranked.same_patient.text() == "same patient hidden"
+
+
+@pytest.mark.parametrize(
+    ("library", "title", "button"),
+    [
+        (None, "No cases yet", ""),
+        (replace(BOARD, columns=case_columns([], [], [], [], [])), "No cases yet", ""),
+        (replace(BOARD, feature_sets=(), metrics=()), "No features yet", "Extract features…"),
+        (replace(BOARD, metrics=()), "No metric yet", "Train a metric"),
+        (BOARD, "Ask with a case", ""),
+        (snapshot(writable=False), "No metric to ask with", ""),
+        (replace(snapshot(writable=False), feature_sets=()), "No metric to ask with", ""),
+        (snapshot(metric("good", 0.9), writable=False), "Ask with a case", ""),
+    ],
+)
+def test_without_a_ranking_it_says_what_is_next(qtbot, panel, context, library, title, button):
+    context.state.set_library(library)
+    assert title in texts(panel)
+    assert not panel.grid.isVisible()
+    buttons = [b.text() for b in panel.findChildren(QPushButton) if b.isVisible()]
+    assert buttons == ([button] if button else [])
+
+
+def test_what_is_under_way_is_not_asked_for(panel, context):
+    context.state.set_library(replace(BOARD, feature_sets=(), metrics=()))
+    context.state.set_extracting("Gabor texture")
+    assert f"Gabor texture of {len(BOARD.columns)} cases" in texts(panel)
+    assert not [b for b in panel.findChildren(QPushButton) if b.isVisible()]
+    context.state.set_extracting("")
+    assert "No features yet" in texts(panel)
+    context.state.set_library(replace(BOARD, metrics=()))
+    context.state.set_training(TrainingRun("mine", "bdm", 10))
+    assert "Training mine" in texts(panel)
+    context.state.set_training(TrainingRun("mine", "bdm", 10, running=False))
+    assert "No metric yet" in texts(panel)
+
+
+@pytest.mark.parametrize("what", ["extract", "train"])
+def test_its_button_leads_there(qtbot, panel, context, what):
+    sets = () if what == "extract" else BOARD.feature_sets
+    context.state.set_library(replace(BOARD, feature_sets=sets, metrics=()))
+    button = next(b for b in panel.findChildren(QPushButton) if b.isVisible())
+    with qtbot.waitSignal(getattr(panel, f"{what}_wanted")):
+        qtbot.mouseClick(button, LEFT)
+
+
+def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
+    qtbot.keyClick(ranked.same_patient, Qt.Key.Key_Space)
+    qtbot.keyClick(ranked.alike, Qt.Key.Key_Space)
+    jobs.let_run()
+    assert searches[-1] == (ASKED, False, False)
+    assert not context.state.hide_same_patient
+    before = len(searches)
+    context.state.set_option(hide_same_patient=True)
+    assert ranked.same_patient.isChecked()
+    jobs.let_run()
+    assert len(searches) == before
+
+
+def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searches):
+    qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
+    assert ranked.current_case() == "c001"
+    ranked.ask_current()
+    jobs.let_run()
+    assert context.state.query == Query(case="c001")
+    assert [query.case for query, *_ in searches] == ["c001"]
+
+
+def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
+    wanted = []
+    ranked.compare_wanted.connect(wanted.append)
+    qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
+    qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
+    qtbot.mouseDClick(ranked.grid.viewport(), LEFT, pos=ranked.grid.card_rect(1).center())
+    assert wanted == [1, 2]
+    assert context.state.query == ASKED
+    assert searches == []
+
+
+def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context, jobs, monkeypatch):
+    def fail(*_given, **_more):
+        raise BadInput("It has no features.", "Extract them.")
+
+    monkeypatch.setattr(rank_cases, "rank_cases", fail)
+    ranked.grid.setFocus()
+    ranked.grid.set_current(1)
+    ranked.ask_current()
+    jobs.let_run()
+    assert context.state.ranking is None
+    assert "No answer yet" in texts(ranked)
+    assert [message.what for message in context.messages.history] == ["It has no features."]
+
+
+def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, jobs, searches):
+    context.state.set_asked(None)
+    context.state.set_query(Query(case="c3"))
+    assert "Searching" in texts(ranked)
+    context.state.set_asked(None)
+    assert "Searching" not in texts(ranked), "it failed"
+    search_operations.rank(context)
+    assert "Searching" in texts(ranked), "asked again"
+    jobs.let_run()
+    context.state.restore_search(Search("good", Query(case="c4")))
+    assert "Searching" in texts(ranked), "a kept search is asked again"
+
+
+def test_cases_that_are_gone_are_left_out(ranked, context):
+    context.state.renew_library(snapshot(metric("good", 0.9), cases=6))
+    assert len(ranked.grid.deck()) == 5
+
+
+def test_a_new_ranking_begins_at_the_top(ranked, context):
+    context.state.set_asked(asked_for(ranking(n=90)))
+    ranked.grab()
+    bar = ranked.grid.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert bar.value() > 0
+    context.state.set_asked(asked_for(ranking(n=80)))
+    assert bar.value() > 0, "the same query in another order stays where it was looked at"
+    context.state.set_asked(asked_for(replace(ranking(n=80), query=Query(case="c050"))))
+    assert bar.value() == 0
+
+
+def test_list_or_cards_is_remembered(qtbot, panel, open_panel, context):
+    assert panel.view.value() == "grid"
+    button = next(b for b in panel.view.findChildren(QToolButton) if b.toolTip() == "As a list")
+    qtbot.mouseClick(button, LEFT)
+    assert open_panel().view.value() == "list"
+
+
+def test_the_strip_follows_the_text_size(qapp, ranked):
+    before = ranked._strip.height()
+    set_theme(qapp, "light", 1.5)
+    ranked.grab()
+    assert ranked._strip.height() == round(1.5 * before)
+
+
+class TestGreysAsTheQuerys:
+    @pytest.fixture
+    def images(self, tmp_path, context, jobs):
+        """A library of three ramps, one of 16 bits and one in colour."""
+        folder = tmp_path / "ramps"
+        folder.mkdir()
+        ramp = np.tile(np.arange(200, dtype=np.uint8), (100, 1))
+        Image.fromarray(ramp).save(folder / "a.png")
+        Image.fromarray(ramp.astype(np.uint16) * 100).save(folder / "b.png")
+        Image.fromarray(np.dstack([ramp, ramp[:, ::-1], ramp])).save(folder / "c.png")
+        library = tmp_path / "Ramps.semblance"
+        import_source(folder, library)
+        context.state.set_library(read_snapshot(library))
+        yield context.state.columns
+
+    def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):
+        panel = open_panel()
+        usual = panel.grid._source
+        context.state.set_window_level(WindowLevel(100.0, 100.5))
+        qtbot.mouseClick(panel.window_level, LEFT)
+        made = panel.grid._source
+        assert made is not usual
+        rows = [int(row) for row in images.case_row]
+        for row in rows:
+            made.get(row)
+        made._send_soon.timeout.emit()
+        jobs.let_run()
+        a, b, c = (made.get(row) for row in rows)
+        # In the 8-bit ramp everything up to 100 is black and the rest white.
+        assert [a.pixelColor(x, 40).red() for x in (70, 90)] == [0, 255]
+        # 16 bits without a unit mean something else, and colour has no window and level: both as always.
+        assert 0 < b.pixelColor(80, 40).red() < 255
+        assert c.pixelColor(80, 40).red() != c.pixelColor(10, 40).red()
+        qtbot.mouseClick(panel.window_level, LEFT)
+        assert panel.grid._source is usual
+
+    def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, images, qtbot):
+        panel = open_panel()
+        context.state.set_window_level(WindowLevel(0.0, 255.0))
+        qtbot.mouseClick(panel.window_level, LEFT)
+        made = panel.grid._source
+        row = int(images.case_row[0])
+        for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
+            context.state.set_window_level(WindowLevel(low, high, negative=negative))
+            assert panel._query_window_level._settled.isActive()
+            panel._query_window_level._settled.timeout.emit()
+            made.get(row)
+            made._send_soon.timeout.emit()
+            jobs.let_run()
+            assert made.get(row).pixelColor(90, 40).red() == expected
+
+    def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, images, qtbot):
+        panel = open_panel()
+        usual = panel.grid._source
+        qtbot.mouseClick(panel.window_level, LEFT)
+        assert panel.grid._source is usual
+        context.state.set_window_level(WindowLevel(0.0, 9.0))
+        panel._query_window_level._settled.timeout.emit()
+        assert panel.grid._source is not usual
+        context.state.set_window_level(None)
+        panel._query_window_level._settled.timeout.emit()
+        assert panel.grid._source is usual
+
+
+def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
+    with_counts = ranked.header.minimumSizeHint().width()
+    context.state.set_asked(asked_for(ranking(same_patient=0, near_duplicates=0)))
+    assert ranked.same_patient.text() == "same patient hidden"
+    assert ranked.header.minimumSizeHint().width() == with_counts
+    context.state.set_asked(asked_for(ranking(same_patient=3)))
+    box = ranked.same_patient
+    qtbot.waitUntil(lambda: box.text() == "same patient hidden (3)")
+    box.resize(box.minimumSizeHint())
+    assert box.text() == "same patient hidden"
+    assert box.accessibleName() == "same patient hidden (3)"

@@ -1,0 +1,330 @@
+"""The Ranking panel's strip, notice, other findings, options and folded cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel
+
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.similar.ranking_options import DIVERSE
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import explain_distance, rank_cases
+from semblance.core.workflows.searches.reliability import (
+    FEWER,
+    NOT_CALIBRATED,
+    NOT_SCORED,
+    OWN_PATIENT,
+    REFINED,
+    Vote,
+)
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from tests.helpers.asked import asked_for
+from tests.helpers.scored import metric, snapshot
+from tests.helpers.showing import on_screen
+
+LEFT = Qt.MouseButton.LeftButton
+BOARD = snapshot(metric("good", 0.9))
+ASKED = Query(case="c000")
+VOTE = Vote(
+    ("malignant",) * 7 + ("benign",) * 3,
+    {"malignant": 7, "benign": 3},
+    "malignant",
+    0.71,
+    (0.49, 0.87),
+    "held-out patients",
+    ("benign", "malignant"),
+)
+
+
+def case(number: int, rank: int | None = None, **more) -> RankedCase:
+    rank = number if rank is None else rank
+    finding = "malignant" if number % 2 else "benign"
+    return RankedCase(rank, number, f"c{number:03d}", number / 10, finding, f"P{number:03d}", "", **more)
+
+
+def ranking(vote=VOTE, **more) -> SearchResult:
+    ranked = (case(1), case(2, alike=2, alike_rows=(40, 41), alike_distances=(0.2, 0.21)))
+    ranked += tuple(case(number) for number in range(3, 21))
+    made = SearchResult(ASKED, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
+    return replace(made, **more)
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    made = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 620)
+    context.state.set_library(BOARD)
+    context.state.set_query(ASKED)
+    return made
+
+
+@pytest.fixture
+def show(panel, context):
+    def shown(result: SearchResult) -> RankingPanel:
+        context.state.set_asked(asked_for(result))
+        return panel
+
+    return shown
+
+
+def texts(panel) -> str:
+    return " | ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+
+
+# The estimate
+
+
+def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show):
+    strip = show(ranking())._strip
+    assert "<b>0.71</b>" in strip.estimate.text()
+    assert "(0.49–0.87)" in strip.estimate.text()
+    assert strip.scale.share == 0.71
+    assert [pole[1] for pole in strip.scale.poles] == ["B", "M"]
+    assert strip.badge.isVisible()
+    assert strip.badge.kind == "held-out"
+    assert "Support, not a diagnosis" in texts(strip)
+    name = strip.scale.accessibleName()
+    assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, measured on held-out patients")
+    assert not strip.grab().isNull()
+
+
+def test_the_poles_stay_where_they_are_when_the_other_finding_leads(show):
+    vote = replace(VOTE, finding="benign", counts={"benign": 7, "malignant": 3})
+    scale = show(ranking(vote))._strip.scale
+    assert [pole[1] for pole in scale.poles] == ["B", "M"]
+    assert scale.share == pytest.approx(0.29)
+    assert scale.interval == pytest.approx((0.13, 0.51))
+
+
+def test_a_finding_called_by_a_number_is_told_from_its_estimate(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), findings=("1", "2")))
+    context.state.set_query(ASKED)
+    vote = replace(VOTE, finding="2", findings=("1", "2"), counts={"1": 3, "2": 7})
+    assert "2:</span> <b>0.71</b>" in show(ranking(vote))._strip.estimate.text()
+
+
+def test_of_several_findings_the_first_is_estimated(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), findings=("a", "b", "c")))
+    context.state.set_query(ASKED)
+    vote = replace(VOTE, finding="b", findings=("a", "b", "c"))
+    scale = show(ranking(vote))._strip.scale
+    assert scale.poles[0] is None
+    assert scale.poles[1][1] == "B"
+    assert scale.share == 0.71
+
+
+@pytest.mark.parametrize(
+    ("vote", "kind"),
+    [
+        (replace(VOTE, measured_on="held-out cases, unknown patients"), "unknown"),
+        (replace(VOTE, trained=True), "training"),
+    ],
+)
+def test_the_badge_says_on_whom_it_was_measured(show, vote, kind):
+    assert show(ranking(vote))._strip.badge.kind == kind
+
+
+def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
+    strip = show(ranking())._strip
+    for width, head in ((900, "10 nearest:"), (545, "10:"), (600, "10 nearest:")):
+        strip.resize(width, strip.height())
+        strip.layout().activate()
+        assert strip._head.text() == head
+        assert strip._counts.shown_text() == "7 malignant, 3 benign"
+    strip._counts.resize(90, 20)
+    assert strip._counts.shown_text() == "7 M, 3 B", "the letters say it whole"
+    assert "7 malignant, 3 benign" in strip._counts.toolTip()
+
+
+def test_why_there_are_counts_only_has_the_room_that_is_left(show):
+    strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
+    for width, told in ((330, "Counts only: refined ranking"), (190, "refined ranking")):
+        strip.resize(width, strip.height())
+        strip.layout().activate()
+        assert strip._note.shown_text() == told
+
+
+def test_a_library_that_grew_makes_the_estimate_stale(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), cases=120))
+    context.state.set_query(ASKED)
+    assert show(ranking())._strip.badge.kind == "stale"
+
+
+def test_cases_without_features_are_told_to_be_left_out(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), cases=120))
+    context.state.set_query(ASKED)
+    assert show(ranking()).told == "99 of 119"
+    assert show(ranking(compared=119)).told.startswith("119 in ")
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        (NOT_CALIBRATED, "Counts only: not calibrated"),
+        (NOT_SCORED, "Counts only: not scored"),
+        (REFINED, "Counts only: refined ranking"),
+        (FEWER, "Counts only: without some features"),
+        (OWN_PATIENT, "Counts only: own patient shown"),
+    ],
+)
+def test_without_a_calibration_there_are_counts_only(show, why, words):
+    vote = replace(VOTE, probability=None, interval=None, measured_on=None, why_not=why)
+    strip = show(ranking(vote))._strip
+    assert words in texts(strip)
+    assert "7 malignant, 3 benign" in texts(strip)
+    assert not strip.estimate.isVisible()
+    assert not strip.badge.isVisible()
+
+
+def test_the_strip_follows_theme_and_text_size(show, qapp):
+    strip = show(ranking())._strip
+    before = strip.height()
+    set_theme(qapp, "light", 1.5)
+    assert strip.height() > before
+    set_theme(qapp, "dark", 1.0)
+    assert strip.height() == before
+
+
+# No good match, and warnings
+
+
+def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
+    panel = show(ranking(no_good_match=True))
+    assert panel.notice.isVisible()
+    assert panel.notice.title.text() == "No good match"
+    assert "farther than 99 % of this library's cases" in panel.notice.words.text()
+    assert not panel._strip.estimate.isVisible()
+    assert not show(ranking()).notice.isVisible()
+
+
+def test_a_doubtful_query_is_warned_of(show):
+    panel = show(ranking(warnings=("Draw the region to compare.",)))
+    assert panel.notice.isVisible()
+    assert "Draw the region" in panel.notice.words.text()
+    assert not panel.notice.change.isVisible()
+
+
+def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch, jobs):
+    asked = []
+
+    def ask(_library, search, **_):
+        asked.append((search.unusual, search.diverse))
+        return asked_for(ranking())
+
+    monkeypatch.setattr(rank_cases, "rank_cases", ask)
+    menu = panel.options.menu()
+    words = [action.text() for action in menu.actions() if action.isCheckable()]
+    assert words[:3] == ["Diverse results", "Never say it", "As for 0.5 % of the library's cases"]
+    assert [action.text() for action in menu.actions() if action.isChecked()] == [
+        "As for 1 % of the library's cases"
+    ]
+    next(
+        action for action in menu.actions() if "5 %" in action.text() and "0.5" not in action.text()
+    ).trigger()
+    panel.options.diverse.setChecked(True)
+    assert context.state.unusual == 0.05
+    assert context.state.diverse == DIVERSE
+    jobs.let_run()
+    assert asked[-1] == (0.05, DIVERSE)
+    context.state.change_search(diverse=0.0)
+    assert not panel.options.diverse.isChecked()
+    menu.deleteLater()
+
+
+# The other finding
+
+
+def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, monkeypatch, jobs):
+    monkeypatch.setattr(
+        explain_distance,
+        "most_different_groups",
+        lambda _library, _search, cases: ["Outline", "AUC x", ""][: len(cases)],
+    )
+    panel = show(ranking(others=(case(2), case(4), case(30, rank=0))))
+    others = panel.others
+    assert others.isVisible()
+    assert [(one.lead, one.value) for one in others.strip.cases] == [
+        ("2", "0.200"),
+        ("4", "0.400"),
+        ("", "3.000"),
+    ]
+    assert "benign" in texts(others)
+    jobs.let_run()
+    assert others.strip.cases[0].note == "differs in outline"
+    assert others.strip.cases[1].note == "differs in AUC x"
+    assert others.strip.cases[2].note == ""
+    assert "differs in outline" in others.strip.cases[0].words
+    assert not panel.grab().isNull()
+    assert not show(ranking()).others.isVisible()
+
+
+def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
+    context.state.set_query(ASKED)
+    panel = show(ranking(others=(case(2), case(4))))
+    assert "Nearest that are not malignant, as most are" in texts(panel.others)
+
+
+def test_they_are_reached_by_mouse_and_keys(show, qtbot):
+    panel = show(ranking(others=(case(2), case(4), case(6))))
+    strip, opened = panel.others.strip, []
+    panel.compare_wanted.connect(opened.append)
+    qtbot.mouseClick(strip, LEFT, pos=strip.cell(1).center())
+    assert panel.grid.current() == 4
+    strip.setFocus()
+    qtbot.keyClick(strip, Qt.Key.Key_Right)
+    assert strip.current() == panel.grid.current() == 6
+    qtbot.keyClick(strip, Qt.Key.Key_Right)
+    assert strip.current() == 6
+    qtbot.keyClick(strip, Qt.Key.Key_Left)
+    qtbot.keyClick(strip, Qt.Key.Key_Return)
+    qtbot.mouseDClick(strip, LEFT, pos=strip.cell(0).center())
+    assert opened == [4, 2]
+    assert "rank 2, c002, benign, distance 0.200" in strip.accessibleDescription()
+
+
+def test_with_little_height_they_take_one_line(show):
+    panel = show(ranking(others=(case(2), case(4))))
+    tall = panel.others.height()
+    panel.resize(720, 420)
+    panel.layout().activate()
+    assert panel.others.sizeHint().height() < tall
+
+
+# Near-duplicates
+
+
+def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
+    panel = show(ranking())
+    assert len(panel.grid.deck()) == 20
+    card = panel.grid.card_rect(1)
+    square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.thumb - 6)
+    qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=square_end)
+    deck = panel.grid.deck()
+    assert [deck.case_row(place) for place in range(5)] == [1, 2, 40, 41, 3]
+    assert [deck.rank(place) for place in range(5)] == [1, 2, 2, 2, 3]
+    assert deck.distances[3] == 0.21
+    panel.grid.set_current(41)
+    panel.show_alike()
+    assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
+    panel.show_alike(3)
+    assert len(panel.grid.deck()) == 20
+
+
+def test_an_estimate_that_errs_more_than_chance_allows_says_so_and_on_what(show):
+    strip = show(ranking())._strip
+    assert not strip.caution.isVisible()
+    before = strip.height()
+    words = "calibrated poorly: error 0.20, 0.18 by chance"
+    show(ranking(replace(VOTE, caution=words, measured=60)))
+    assert strip.caution.isVisible()
+    assert strip.caution.text == words
+    assert "60 held-out cases" in strip.caution.accessibleDescription()
+    assert strip.height() > before
+    show(ranking(replace(VOTE, caution=words, measured=60), no_good_match=True))
+    assert not strip.caution.isVisible()
+    assert strip.height() == before

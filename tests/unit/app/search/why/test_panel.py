@@ -1,0 +1,305 @@
+"""Why a case is near: the parts add up to its card's distance, and can be left out by mouse and keys."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QLabel
+
+from semblance.app.search.why import explain_distance as operations
+from semblance.app.search.why.panel import LINES, QUIET_MS, WhyPanel
+from semblance.app.shell import search_operations
+from semblance.app.widgets.cards.case_model import distance_text
+from semblance.core.errors import BadInput
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches import compare_images, refine_metric
+from semblance.core.workflows.searches import explain_distance as explain_distance_module
+from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.refine_metric import comparison_judgement
+from tests.helpers.showing import on_screen
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("why panel")
+    table_library(
+        folder / "table", n=60, metrics=(TrainRequest("bdm", "bits", settings={"rounds": 12}), PLAIN)
+    )
+    striped_library(
+        folder,
+        n=12,
+        features="gabor",
+        metrics=(TrainRequest("euclidean", "plain", steps="standardise,pca:5"),),
+        name="images.semblance",
+    )
+    close_loaded_metrics()
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path):
+    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    return on_screen(qtbot, WhyPanel(context), 312, 760)
+
+
+@pytest.fixture
+def asked(panel, context, table):
+    """The panel after a query in the table, by the plain metric."""
+    context.state.set_library(read_snapshot(table))
+    search_operations.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    return panel
+
+
+def names(panel) -> list[str]:
+    return [line.name for line in panel.waterfall.lines]
+
+
+def box_of(panel, group) -> QCheckBox:
+    return next(row.box for row in panel.waterfall.rows if row.name == group)
+
+
+def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
+    assert panel.told_empty
+    context.state.set_library(read_snapshot(table))
+    assert panel.told_empty
+    search_operations.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    assert not panel.told_empty
+    context.state.set_library(None)
+    assert panel.told_empty
+    assert panel.shown is None
+
+
+def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, context, table):
+    context.state.set_library(read_snapshot(table))
+    search_operations.ask(context, Query("t/c0"))
+    context.jobs.held.pop(0).run()
+    QCoreApplication.processEvents()
+    context.state.set_library(None)
+    context.jobs.let_run()
+    assert panel.told_empty
+    assert panel.shown is None
+
+
+def test_images_and_failures_that_come_later_are_not_shown(panel, context, table, monkeypatch):
+    """Neither in the library that was opened meanwhile."""
+
+    def fails(*_args, **_more):
+        raise BadInput("Too late.")
+
+    monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
+    monkeypatch.setattr(compare_images, "compare_images", fails)
+    context.state.set_library(read_snapshot(table))
+    search_operations.ask(context, Query("t/c0"))
+    context.jobs.held.pop(0).run()
+    QCoreApplication.processEvents()
+    assert {operations.WHY, operations.IMAGES} <= context.jobs._latest.keys()
+    context.state.set_library(read_snapshot(table))
+    before = panel.empty.accessibleName()
+    context.jobs.let_run()
+    assert panel.empty.accessibleName() == before
+    assert panel.images.query.shown.problem == ""
+
+
+def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, context):
+    first = context.state.ranking.ranked[0]
+    assert asked.shown.case == first.case_id
+    assert asked.waterfall.total_text == distance_text(first.distance)
+    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(first.distance, rel=1e-9)
+    assert sorted(names(asked)) == [f"f{n}" for n in range(5)]
+    amounts = [line.amount for line in asked.waterfall.lines]
+    assert amounts == sorted(amounts, reverse=True)
+    assert asked.sentence.text() == asked.shown.sentence
+    assert "Rank 1" in asked.images._title.text()
+
+
+def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
+    def waits() -> bool:
+        return search_operations.READY in context.jobs._latest
+
+    qtbot.waitUntil(waits)
+    # Whatever is asked goes first; it is read when that was told.
+    asked.follow(context.state.ranking.ranked[1].row)
+    assert not waits()
+    context.jobs.let_run()
+    qtbot.waitUntil(waits)
+    search_operations.rank(context)
+    assert not waits()
+    asked.hide()
+    context.jobs.let_run()
+    qtbot.wait(QUIET_MS + 100)
+    assert not waits()
+
+
+def test_it_follows_the_case_that_is_current(asked, context):
+    third = context.state.ranking.ranked[2]
+    asked.follow(third.row)
+    context.jobs.let_run()
+    assert asked.shown.case == third.case_id
+    assert asked.waterfall.total_text == distance_text(third.distance)
+    asked.follow(-1)
+    context.jobs.let_run()
+    assert asked.shown.case == context.state.ranking.ranked[0].case_id
+
+
+def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked, context, qtbot):
+    before, order = context.state.ranking, names(asked)
+    qtbot.mouseClick(box_of(asked, "f3"), LEFT)
+    context.jobs.let_run()
+    assert context.state.search.without == ("f3",)
+    assert context.state.ranking.ranked != before.ranked
+    assert names(asked) == order, "a second click at the same place takes the first back"
+    assert not box_of(asked, "f3").isChecked()
+    assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
+    told = explain_distance(context.state.path, context.state.search, asked.shown.case)
+    assert asked.waterfall.total_text == distance_text(told.distance)
+    assert asked.head.isVisible()
+    asked.head.action_wanted.emit()
+    context.jobs.let_run()
+    assert context.state.search.without == ()
+    assert context.state.ranking.ranked == before.ranked
+    assert all(row.box.isChecked() for row in asked.waterfall.rows)
+
+
+def test_a_click_on_the_name_does_as_the_box(asked, context, qtbot):
+    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+    qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
+    context.jobs.let_run()
+    assert context.state.search.without == ("f2",)
+    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+    qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
+    context.jobs.let_run()
+    assert context.state.search.without == ()
+
+
+def test_arrows_lead_from_box_to_box_and_space_toggles(asked, context, qtbot):
+    boxes = [row.box for row in asked.waterfall.rows]
+    asked.activateWindow()
+    boxes[0].setFocus()
+    qtbot.waitUntil(boxes[0].hasFocus)
+    qtbot.keyClick(boxes[0], Qt.Key.Key_Up)
+    assert boxes[0].hasFocus()
+    qtbot.keyClick(boxes[0], Qt.Key.Key_Down)
+    assert boxes[1].hasFocus()
+    group = asked.waterfall.lines[1].key
+    qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
+    context.jobs.let_run()
+    assert context.state.search.without == (group,)
+
+
+def test_the_last_group_cannot_be_left_out(asked, context, qtbot):
+    for group in ("f0", "f1", "f2", "f3"):
+        qtbot.mouseClick(box_of(asked, group), LEFT)
+        context.jobs.let_run()
+    assert len(context.state.search.without) == 4
+    last = box_of(asked, "f4")
+    assert not last.isEnabled()
+    qtbot.mouseClick(last, LEFT)
+    assert len(context.state.search.without) == 4
+
+
+def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
+    context.state.set_metric("bits")
+    search_operations.rank(context)
+    context.jobs.let_run()
+    total = asked.waterfall.total_text
+    asked.kind.setFocus()
+    qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
+    assert asked.waterfall.total_text == total
+    assert asked.shown.kind == "Bits"
+    assert len(asked.waterfall.lines) <= LINES
+    assert all(not line.key for line in asked.waterfall.lines)
+    shown = context.state.ranking.ranked[0].distance
+    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(shown, rel=1e-9, abs=1e-12)
+
+
+def test_clicks_are_part_of_the_distance_told(asked, context, table):
+    search = context.state.search
+    refine_metric.judge(
+        table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
+    )
+    search_operations.rank(context)
+    context.jobs.let_run()
+    first = context.state.ranking.ranked[0]
+    assert asked.shown.case == first.case_id
+    assert asked.waterfall.total_text == distance_text(first.distance)
+
+
+def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, context, table):
+    panel.hide()
+    context.state.set_library(read_snapshot(table))
+    search_operations.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    assert panel.shown is None
+    panel.show()
+    context.jobs.let_run()
+    assert panel.shown is not None
+
+
+def test_a_failure_says_what_happened(asked, context, monkeypatch):
+    def fails(*_args, **_more):
+        raise BadInput("The image is gone.", "Put it back.")
+
+    monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
+    asked.follow(context.state.ranking.ranked[4].row)
+    context.jobs.let_run()
+    assert asked.told_empty
+    assert asked.shown is None
+    assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
+
+
+def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
+    context.state.set_library(read_snapshot(made / "images.semblance"))
+    search_operations.ask(context, Query(context.state.columns.ids[0]))
+    context.jobs.let_run()
+    query, case = panel.images.query.shown, panel.images.case.shown
+    assert query.pixels is not None
+    assert case.pixels is not None
+    assert query.rings == case.rings
+    assert panel.images.note.text()
+    assert panel.images.marks.isVisible() == bool(query.rings)
+
+
+def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
+    context.state.set_library(read_snapshot(made / "images.semblance"))
+    search_operations.ask(context, Query(context.state.columns.ids[0]))
+    context.jobs.let_run()
+    for case in context.state.ranking.ranked:
+        if not panel.images.query.shown.rings:
+            panel.follow(case.row)
+            context.jobs.let_run()
+    assert panel.images.query.shown.rings
+    assert panel.images.query.marked
+    qtbot.mouseClick(panel.images.marks, LEFT)
+    assert not panel.images.query.marked
+    assert not panel.images.case.marked
+    again = WhyPanel(context)
+    qtbot.addWidget(again)
+    assert not again.images.query.marked
+
+
+def test_rows_of_a_table_have_no_images(asked):
+    assert asked.images.query.shown.pixels is None
+    assert "no image" in asked.images.query.shown.problem
+
+
+def test_the_metrics_card_is_told_with_its_badge(asked, context):
+    assert asked.card.facts.text("Learner").startswith("Euclidean")
+    assert asked.card.facts.text("Trained on").startswith("42 cases")
+    assert "(" in asked.card.facts.text("Accuracy @10")
+    assert asked.card.badge.isVisible()
+    assert asked.card.badge.kind == "held-out"

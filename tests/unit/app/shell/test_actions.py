@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.shell.command_entries import matches
+from semblance.app.shell.command_synonyms import OTHER_WORDS
+from semblance.app.shell.icons import icon_names
+from semblance.app.window.main_window import MainWindow
+from semblance.core.language import ENGLISH, LANGUAGES
+from tests.translations import translated_texts
+
+#: What :attr:`semblance.app.shell.state.State.there` can hold.
+KNOWN = {
+    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
+    "judging", "judged", "undone", "two metrics",
+    "example", "examples", "concept", "concepts", "concepts changed", "to keep",
+}  # fmt: skip
+
+
+@pytest.fixture
+def actions(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    yield Actions(window)
+
+
+@pytest.mark.parametrize("what", ["id", "text", "shortcut"])
+def test_no_two_commands_share(what):
+    counts = Counter(value for command in COMMANDS if (value := getattr(command, what)))
+    assert [value for value, n in counts.items() if n > 1] == []
+
+
+def test_shortcuts_are_keys_qt_knows_and_none_is_said_twice(qapp):
+    keys = [QKeySequence(command.shortcut).toString() for command in COMMANDS if command.shortcut]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_every_icon_exists_and_every_need_is_known():
+    assert {command.icon for command in COMMANDS} - {""} <= set(icon_names())
+    assert {command.needs for command in COMMANDS} <= KNOWN
+
+
+def test_every_menu_has_a_name_and_is_used():
+    assert set(MENUS) == {command.menu for command in COMMANDS}
+
+
+@pytest.fixture(params=[code for code in LANGUAGES if code != ENGLISH])
+def translated(request):
+    return translated_texts(request.param)
+
+
+def test_in_other_languages_commands_have_names_of_their_own_too(translated):
+    names = Counter(translated[command.text] for command in COMMANDS)
+    assert [name for name, n in names.items() if n > 1] == []
+    assert len({translated[menu] for menu in MENUS}) == len(MENUS)
+
+
+def test_translated_texts_name_commands_as_the_translated_menus_do(translated):
+    for command in COMMANDS:
+        name = f"{command.menu} > {command.text}".removesuffix("…")
+        same = f"{translated[command.menu]} > {translated[command.text]}".removesuffix("…")
+        assert {text: told for text, told in translated.items() if name in text and same not in told} == {}
+
+
+def test_commands_are_enabled_by_what_is_there(actions):
+    actions.enable(set())
+    assert actions["open_library"].isEnabled()
+    assert not actions["train"].isEnabled()
+    actions.enable({"library", "writable", "features"})
+    assert actions["train"].isEnabled()
+    assert not actions["report"].isEnabled()
+
+
+def test_the_palette_lists_every_command_but_itself(actions):
+    actions.enable(set())
+    entries = {entry.text: entry for entry in actions.entries()}
+    assert len(entries) == len(COMMANDS) - 1
+    assert "All commands…" not in entries
+    assert not entries["Extract features…"].enabled
+    assert entries["Open library…"].enabled
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("save the search", "Save search…"),
+        ("search save", "Save search…"),
+        ("exit", "Quit"),
+        ("the map", "Map of the library"),
+        ("library map", "Map of the library"),
+        ("print a pdf", "Write a report…"),
+        ("backup", "Back up library…"),
+        ("repair the library", "Check this library…"),
+        ("undo the judgement", "Undo the last judgement"),
+    ],
+)
+def test_people_find_commands_by_their_own_words(actions, typed, first):
+    actions.enable(set(KNOWN))
+    assert matches(actions.entries(), typed)[0].entry.text == first
+
+
+def test_other_words_are_of_commands_there_are_and_of_no_others():
+    texts = {command.id: command.text for command in COMMANDS}
+    assert OTHER_WORDS.keys() <= texts.keys()
+    for command, words in OTHER_WORDS.items():
+        own = set(texts[command].casefold().rstrip("…").split())
+        assert own & set(words.casefold().split()) == set(), command
+
+
+def test_a_command_runs_what_it_is_connected_to(actions):
+    ran = []
+    actions.connect_to("words", lambda: ran.append("words"))
+    next(entry for entry in actions.entries() if entry.text == "Words used here").run()
+    assert ran == ["words"]
+
+
+def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
+    window = MainWindow()
+    qtbot.addWidget(window)
+    for command in COMMANDS:
+        action = window.actions_[command.id]
+        heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
+        assert heard, command.id
+        assert action in window.top.menu[command.menu].actions()
+    assert [menu.title().replace("&", "") for menu in window.top.menu.values()] == [
+        "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Help"
+    ]  # fmt: skip
+    window.close()

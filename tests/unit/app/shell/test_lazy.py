@@ -1,0 +1,47 @@
+"""Parts that are built when they are asked for, and steps done while nobody waits."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from semblance.app.shell.lazy import Idle, later
+
+
+class Owner:
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    @later
+    def part(self) -> str:
+        self.made.append("part")
+        return "built"
+
+
+def test_a_part_is_built_once_and_only_when_it_is_asked_for():
+    owner, other = Owner(), Owner()
+    assert Owner.part.built(owner) is None
+    assert owner.made == []
+    assert owner.part == owner.part == "built"
+    assert Owner.part.built(owner) == "built"
+    assert owner.made == ["part"]
+    assert Owner.part.built(other) is None
+
+
+def test_steps_are_done_in_order_with_events_between_them(qtbot):
+    parent = QObject()
+    idle, seen = Idle(parent), []
+    idle.add([lambda: (seen.append("first"), QTimer.singleShot(0, parent, lambda: seen.append("event")))])
+    idle.add(lambda text=text: seen.append(text) for text in ("second", "third"))
+    assert not idle.done
+    assert seen == []
+    qtbot.waitUntil(lambda: idle.done)
+    assert [text for text in seen if text != "event"] == ["first", "second", "third"]
+    assert seen.index("event") < seen.index("third")
+
+
+def test_steps_that_were_not_begun_can_be_left(qtbot):
+    parent = QObject()
+    idle, seen = Idle(parent), []
+    idle.add([lambda: seen.append("first"), idle.stop, lambda: seen.append("never")])
+    qtbot.waitUntil(lambda: idle.done)
+    assert seen == ["first"]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+
+import pytest
+
+from semblance.app.shell.messages import KEPT, Message, Messages
+from semblance.core.errors import BadInput
+
+
+@pytest.fixture
+def messages(qapp):
+    return Messages()
+
+
+@pytest.fixture
+def hooked(messages, monkeypatch):
+    """Messages that hear of what nobody caught; the hooks are put back."""
+    for module in (sys, threading):
+        monkeypatch.setattr(module, "excepthook", module.excepthook)
+    messages.install_hooks()
+    return messages
+
+
+def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
+    shown = []
+    messages.shown.connect(shown.append)
+    with caplog.at_level(logging.INFO, "semblance"):
+        messages.error(BadInput("a.png cannot be read.", "Save it again."))
+        messages.warning("12 files were skipped.", "See the list.")
+        messages.info("Done.")
+    assert shown == messages.history
+    assert shown == [
+        Message("error", "a.png cannot be read.", "Save it again."),
+        Message("warning", "12 files were skipped.", "See the list."),
+        Message("info", "Done."),
+    ]
+    assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.WARNING, logging.INFO]
+
+
+def test_only_the_last_are_kept(messages):
+    for number in range(KEPT + 3):
+        messages.info(f"{number}")
+    assert [one.what for one in messages.history] == [f"{number}" for number in range(3, KEPT + 3)]
+
+
+def test_an_error_brings_its_details(messages):
+    error = BadInput("It failed.", "Report it.")
+    error.add_note("Traceback …")
+    messages.error(error)
+    assert messages.history[-1].details == "Traceback …"
+
+
+def defect():
+    raise ZeroDivisionError("deep inside")
+
+
+def test_an_exception_nobody_caught_is_shown_with_its_traceback(hooked):
+    with pytest.raises(ZeroDivisionError) as caught:
+        defect()
+    sys.excepthook(caught.type, caught.value, caught.tb)
+    (message,) = hooked.history
+    assert message.level == "error"
+    assert "ZeroDivisionError" in message.what
+    assert "report" in message.hint
+    assert "in defect" in message.details
+    assert "deep inside" in message.details
+
+
+def test_so_is_one_of_another_thread(hooked):
+    thread = threading.Thread(target=defect)
+    thread.start()
+    thread.join()
+    (message,) = hooked.history
+    assert "ZeroDivisionError" in message.what
+
+
+def test_an_end_by_keyboard_is_no_defect(hooked, capsys):
+    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert hooked.history == []
+    assert "KeyboardInterrupt" in capsys.readouterr().err
+
+
+def test_a_thread_that_ends_itself_is_no_defect(hooked):
+    thread = threading.Thread(target=sys.exit)
+    thread.start()
+    thread.join()
+    assert hooked.history == []

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QByteArray, QSettings
+
+from semblance.app.shell import stored_values
+from semblance.app.shell.settings import RECENT, Settings
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "settings.ini"
+
+
+def settings(file) -> Settings:
+    """What a program started now reads."""
+    stored_values._open.pop(str(file), None)
+    return Settings(QSettings(str(file), QSettings.Format.IniFormat))
+
+
+def library(folder, name):
+    made = folder / f"{name}.semblance"
+    made.mkdir()
+    return made
+
+
+def test_everything_has_a_default(file):
+    fresh = settings(file)
+    assert (fresh.theme, fresh.text_scale, fresh.recent, fresh.last_library) == ("dark", 1.0, [], None)
+    assert fresh.bytes("geometry") is None
+    assert fresh.text("library_view", "list") == "list"
+    assert fresh.flag("told", default=True)
+    assert not fresh.flag("told", default=False)
+
+
+def test_everything_is_there_at_the_next_start(file, tmp_path):
+    before = settings(file)
+    before.theme, before.text_scale = "light", 1.3
+    before.last_library = tmp_path / "Änderung, neu.semblance"
+    before.set_bytes("geometry", QByteArray(b"\0\xff layout"))
+    before.set_text("library_view", "grid")
+    before.set_flag("told", False)
+    before.save()
+    after = settings(file)
+    assert (after.theme, after.text_scale) == ("light", 1.3)
+    assert after.last_library == tmp_path / "Änderung, neu.semblance"
+    assert after.bytes("geometry") == QByteArray(b"\0\xff layout")
+    assert after.text("library_view") == "grid"
+    assert not after.flag("told", default=True)
+    after.last_library = None
+    after.save()
+    assert settings(file).last_library is None
+
+
+@pytest.mark.parametrize(("kept", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
+def test_a_text_size_that_cannot_be_is_mended(file, kept, read):
+    file.write_text(f"[General]\ntext_scale={kept}\ntheme=purple\n")
+    assert settings(file).text_scale == read
+    assert settings(file).theme == "dark"
+
+
+@pytest.mark.parametrize("n", [1, 2, RECENT + 2])
+def test_recent_libraries_come_last_opened_first(file, tmp_path, n):
+    paths = [library(tmp_path, f"L, {number}") for number in range(n)]
+    before = settings(file)
+    for path in paths:
+        before.opened(path)
+    before.save()
+    assert settings(file).recent == paths[::-1][:RECENT]
+
+
+def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
+    one, two = library(tmp_path, "one"), library(tmp_path, "two")
+    kept = settings(file)
+    for path in (one, two, one):
+        kept.opened(path)
+    assert kept.recent == [one, two]
+    two.rmdir()
+    assert kept.recent == [one]
+    kept.save()
+
+
+def test_damaged_settings_are_as_none(file):
+    file.write_bytes(b"\x00\xff[[[\n@Invalid(\nrecent=@Variant(\\0)\ngeometry=plain text\n")
+    damaged = settings(file)
+    assert (damaged.theme, damaged.recent, damaged.bytes("geometry")) == ("dark", [], None)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from semblance.app.shell.state import State, TrainingRun
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
+from semblance.core.workflows.searches.search_result import SearchResult
+from tests.helpers.asked import asked_for
+from tests.helpers.scored import metric, snapshot
+
+PART = Region(1, 2, 8, 8)
+RANKING = SearchResult(Query(case="c000"), "good", (), 99, 0, 0, {}, False, None)
+SETS = (FeatureSetFacts("gabor", "gabor", 2560, 100, 0), FeatureSetFacts("raw", "raw", 4, 100, 0))
+
+
+@pytest.fixture
+def state(qapp) -> State:
+    return State()
+
+
+@pytest.fixture
+def heard(state) -> list[str]:
+    """The names of the signals as they come."""
+    names: list[str] = []
+    for name in ("library", "cases", "metric", "query", "ranking", "training", "search", "options"):
+        getattr(state, f"{name}_changed").connect(lambda name=name: names.append(name))
+    return names
+
+
+def test_the_newest_metric_and_its_features_are_current_at_first(state, heard):
+    state.set_library(replace(snapshot(metric("old", 0.6), metric("good", 0.9)), feature_sets=SETS[::-1]))
+    assert state.metric.name == "good"
+    assert state.features == "gabor"
+    assert sorted(heard) == sorted({"library", "cases", "metric", "query", "search", "ranking", "training"})
+
+
+def test_without_a_metric_the_first_feature_set_is_current(state):
+    state.set_library(replace(snapshot(), feature_sets=SETS[::-1]))
+    assert state.features == "raw"
+    assert state.metric is None
+
+
+def test_nothing_of_a_library_outlives_it(state):
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_asked(asked_for(RANKING))
+    state.set_training(TrainingRun("good", "bdm", None))
+    state.set_library(None)
+    assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
+    assert state.path is None
+    assert len(state.columns) == 0
+    assert state.there == set()
+
+
+def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_asked(asked_for(RANKING))
+    state.set_metric("old")
+    heard.clear()
+    state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
+    assert state.metric.name == "old"
+    assert state.ranking is RANKING
+    assert heard == ["cases", "metric"]
+
+
+def test_a_metric_that_is_gone_makes_room_for_another(state):
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    state.renew_library(snapshot(metric("old", 0.6)))
+    assert state.metric.name == "old"
+
+
+def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, heard):
+    state.set_metric("good")
+    state.set_library(snapshot(metric("good", 0.9)))
+    heard.clear()
+    state.set_metric("good")
+    state.set_metric("no such metric")
+    state.set_features("gabor")
+    assert heard == []
+
+
+def test_a_region_belongs_to_a_query(state, heard):
+    state.set_region(PART)
+    assert state.query is None
+    state.set_query(Query(case="c000"))
+    state.set_region(PART)
+    assert state.query == Query(case="c000", region=PART)
+    heard.clear()
+    state.set_region(PART)
+    assert heard == []
+
+
+def test_what_commands_need_follows_what_is_there(state):
+    state.set_library(replace(snapshot(), feature_sets=()))
+    assert state.there == {"library", "writable"}
+    state.set_library(snapshot(metric("unscored", None)))
+    assert state.there == {"library", "writable", "features", "metric", "to score", "concept"}
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_asked(asked_for(RANKING))
+    state.set_training(TrainingRun("more", "bdm", 9))
+    assert {"scores", "query", "ranking", "training"} < state.there
+    state.set_training(TrainingRun("more", "bdm", 9, running=False))
+    assert "training" not in state.there
+
+
+def test_a_library_for_looking_only_allows_no_change(state):
+    state.set_library(snapshot(metric("good", 0.9), writable=False))
+    assert state.there == {"library", "metric", "scores"}
+
+
+def test_what_is_shown_can_be_kept_and_comes_back(state):
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    state.set_metric("old")
+    state.set_query(Query(image=Path("outside.png"), region=PART))
+    state.set_option(fold_alike=False)
+    state.change_search(without=("shape",), strength=0.5)
+    kept, search = state.memory(), state.search
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    assert state.search is None
+    assert not state.fold_alike
+    state.restore_search(Search.from_json(kept))
+    assert state.search == search
+    assert state.metric.name == "old"
+
+
+def test_a_kept_search_whose_metric_is_gone_is_asked_by_another(state):
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.restore_search(Search("gone", Query(case="c000"), "mine"))
+    assert state.search == Search("good", Query(case="c000"), "mine")
+
+
+def test_every_library_begins_with_a_ledger_of_its_own(state):
+    ledgers = {state.ledger}
+    for _ in range(3):
+        state.set_library(snapshot(metric("good", 0.9)))
+        ledgers.add(state.ledger)
+    assert len(ledgers) == 4
+
+
+def test_examples_belong_to_their_query_but_judgements_to_the_search(state):
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.change_search(like=(Query(case="c001"),), concepts=(("round", 0.5),))
+    ledger = state.ledger
+    state.set_region(PART)
+    assert state.search.like == (Query(case="c001"),)
+    state.set_query(Query(case="c002"))
+    assert state.search.like == ()
+    assert state.search.concepts == (("round", 0.5),)
+    assert state.ledger == ledger
+
+
+def test_only_what_is_different_is_told(state, heard):
+    state.change_search(strength=0.5)
+    state.change_search(strength=0.5)
+    assert heard == ["search"]
+    heard.clear()
+    state.set_option(hide_same_patient=False)
+    state.set_option(hide_same_patient=False)
+    assert heard == ["search", "options"]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image as PILImage
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.viewer.image_menu import copy_seen, image_menu, save_seen
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.window_level import Window
+from semblance.app.viewer.window_presets import MOST, forget_preset, keep_preset, own_presets
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image, ValueScale
+from tests.helpers.showing import on_screen
+
+
+@pytest.fixture
+def settings(private_home):
+    return Settings()
+
+
+@pytest.fixture
+def view(qtbot):
+    widget = on_screen(qtbot, ImageView(), 200, 200)
+    pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
+    widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
+    return widget
+
+
+def greys(view):
+    return tuple(view.image.value(end) for end in (view.window_level.low, view.window_level.high))
+
+
+def set_window_level(view, low, high):
+    offset = -view.image.intercept
+    view.set_window(Window(low + offset, high + offset))
+
+
+def test_greys_are_kept_by_name_and_come_back_by_key(view, settings):
+    set_window_level(view, -200, 300)
+    keep_preset(view, settings, " Liver ")
+    set_window_level(view, 0, 10)
+    QTest.keyClick(view, "8")
+    assert greys(view) == (-200, 300)
+    assert [(p.name, p.width, p.level) for p in own_presets(Settings())] == [("Liver", 500, 50)]
+
+
+def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
+    for low in (-100, -50):
+        set_window_level(view, low, 100)
+        keep_preset(view, settings, "Mine")
+    assert [p.width for p in own_presets(settings)] == [150]
+    forget_preset(view, settings, "Mine")
+    assert own_presets(settings) == ()
+    assert view.own_presets == ()
+
+
+def test_no_more_than_can_be_listed_are_kept(view, settings):
+    for number in range(MOST + 5):
+        keep_preset(view, settings, f"p{number}")
+    names = [p.name for p in own_presets(settings)]
+    assert len(names) == MOST
+    assert names[-1] == f"p{MOST + 4}"
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[[1]]", '{"a": 1}', '[["a", "b", "c"]]', "null"])
+def test_damaged_settings_give_no_presets(settings, text):
+    settings.set_text("presets", text)
+    assert own_presets(settings) == ()
+
+
+@pytest.fixture
+def context(settings):
+    jobs = Jobs()
+    yield Context(State(), jobs, Messages(), settings)
+    jobs.shutdown()
+
+
+def test_the_menu_offers_them(view, context):
+    keep_preset(view, context.settings, "Liver")
+    texts = [action.text() for action in image_menu(view, context, view).actions()]
+    assert "Liver\t8" in texts
+    assert "Lung\t7" in texts
+
+
+def test_what_is_seen_is_copied_and_saved_without_any_text(view, context, tmp_path):
+    copy_seen(view)
+    assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
+    save_seen(view, context, tmp_path / "seen.png")
+    with PILImage.open(tmp_path / "seen.png") as saved:
+        assert saved.info.keys() <= {"dpi"}
+        assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
+    save_seen(view, context, tmp_path / "no" / "seen.png")
+    assert context.messages.history[-1].level == "warning"

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from semblance.app.widgets.cards import card_animation
+from semblance.app.widgets.cards.card_animation import LONGEST_MS, MOST, Motion
+from semblance.app.widgets.cards.case_model import Deck
+
+
+@pytest.fixture
+def moving(monkeypatch):
+    """As on a screen whose system wants things to move."""
+    monkeypatch.setattr(card_animation, "system_duration", lambda: 200)
+
+
+def turned(deck: Deck) -> Deck:
+    """The same cases, the first ones the other way round."""
+    order = deck.order.copy()
+    order[:8] = order[:8][::-1]
+    return Deck(deck.columns, order, deck.distances)
+
+
+def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
+    motion = Motion()
+    with qtbot.waitSignal(motion.ended):
+        motion.start({1: (QPoint(0, 0), QPoint(100, 50)), 2: (QPoint(5, 5), QPoint(5, 5))})
+        assert motion.places == [1]
+        assert motion._clock.duration() == LONGEST_MS
+        assert motion.at(1) == QPoint(0, 0)
+        assert motion.at(2) is None
+    assert motion.places == []
+    assert motion.at(1) is None
+
+
+def test_a_new_order_replaces_one_still_under_way(moving):
+    motion = Motion()
+    motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
+    motion.start({4: (QPoint(0, 0), QPoint(7, 0))})
+    assert motion.places == [4]
+    motion.stop()
+    assert motion.places == []
+
+
+def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(moving, monkeypatch):
+    motion = Motion()
+    motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MOST + 1)})
+    assert motion.places == []
+    monkeypatch.setattr(card_animation, "system_duration", lambda: 0)
+    motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
+    assert motion.places == []
+
+
+def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
+    assert card_animation.system_duration() == 0
+
+
+def test_the_grid_glides_only_when_told(grid, moving):
+    deck = grid.deck()
+    grid.set_deck(turned(deck))
+    assert grid._motion.places == []
+    grid.set_deck(deck, glide=True)
+    assert sorted(grid._motion.places) == list(range(8))
+    start = grid._motion.at(7)
+    assert start == grid.card_rect(0).topLeft()
+    assert not grid.viewport().grab().isNull()
+
+
+def test_a_card_that_leaves_is_seen_leaving(grid, moving):
+    deck = grid.deck()
+    order = np.roll(deck.order, -1)
+    grid.set_deck(Deck(deck.columns, order, deck.distances), glide=True)
+    assert 39 in grid._motion.places
+    assert grid._motion._ways[39][1].y() == grid.viewport().height()
+
+
+def test_scrolling_ends_it(grid, moving):
+    grid.set_deck(turned(grid.deck()), glide=True)
+    assert grid._motion.places
+    grid.verticalScrollBar().setValue(40)
+    assert grid._motion.places == []
+
+
+def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, grid):
+    grid.set_current(1)
+    deck = grid.deck()
+    with qtbot.waitSignal(grid.current_changed) as told:
+        grid.set_deck(Deck(deck.columns, np.roll(deck.order, -1), deck.distances), glide=True)
+    assert told.args == [2]
+    assert grid.current_place() == 0
+    grid.set_deck(deck, glide=True)
+    assert grid.current() == 2
+    assert grid.current_place() == 1
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Right, Qt.Key.Key_End])
+def test_keys_are_taken_while_cards_glide(qtbot, grid, moving, key):
+    grid.set_current(1)
+    grid.set_deck(turned(grid.deck()), glide=True)
+    before = grid.current_place()
+    qtbot.keyClick(grid, key)
+    assert grid.current_place() > before

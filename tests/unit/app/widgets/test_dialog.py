@@ -1,0 +1,36 @@
+"""What dialogs share."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.dialog import give_size, widen
+
+
+@pytest.fixture
+def large_text():
+    application = QApplication.instance()
+    set_theme(application, "dark", 2.0)
+    yield
+    set_theme(application, "dark")
+
+
+def test_a_dialog_grows_with_the_text_as_far_as_there_is_room(qtbot, large_text):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(1280, 900)
+    dialog = QDialog(window)
+    give_size(dialog, 400, 300)
+    assert dialog.size() == QSize(800, 600)
+    give_size(dialog, 900, 700)
+    assert dialog.size() == QSize(1280, 900)
+    give_size(dialog, 400, 300)
+    widen(dialog, 500)
+    assert dialog.size() == QSize(1000, 600)
+    widen(dialog, 300)
+    assert dialog.size() == QSize(1000, 600)
+    widen(dialog, 900)
+    assert dialog.size() == QSize(1280, 600)

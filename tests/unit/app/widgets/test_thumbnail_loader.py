@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+
+from semblance.app.widgets.thumbnail_loader import Done, Thumbnails, as_image
+
+
+@dataclass
+class Image:
+    row: int
+    pixels: np.ndarray | None
+    problem: str = ""
+
+
+class Worker:
+    """Keeps what was asked for until the test lets it answer."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[int], Done]] = []
+
+    def fetch(self, rows: list[int], done: Done) -> None:
+        self.asked.append((rows, done))
+
+    def answer(self, *, without: tuple[int, ...] = (), broken: tuple[int, ...] = ()) -> list[int]:
+        rows, done = self.asked.pop(0)
+        done(
+            [
+                Image(row, None, "ends early") if row in broken else Image(row, grey(row))
+                for row in rows
+                if row not in without
+            ]
+        )
+        return rows
+
+
+def grey(row: int) -> np.ndarray:
+    return np.full((8, 10), row % 256, dtype=np.uint8)
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch, batch=3, in_flight=1)
+    for row in (1, 2, 3, 4, 1):
+        assert images.get(row) is None
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    assert worker.answer() == [1, 4, 3]
+    assert worker.asked[0][0] == [2]
+
+
+def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch, in_flight=2)
+    images.get(1)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    images.get(1)
+    qtbot.wait(20)
+    assert len(worker.asked) == 1
+
+
+def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch)
+    images.get(7)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    with qtbot.waitSignal(images.ready) as told:
+        worker.answer()
+    assert told.args == [frozenset({7})]
+    image = images.get(7)
+    assert image is not None
+    assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)
+    assert not worker.asked
+
+
+def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch)
+    images.get(7)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    worker.answer(broken=(7,))
+    assert images.get(7) is None
+    assert images.problem(7) == "ends early"
+    qtbot.wait(20)
+    assert not worker.asked
+    images.forget({7})
+    assert images.problem(7) == ""
+    images.get(7)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+
+
+def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch)
+    images.get(1)
+    images.get(2)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    worker.answer(without=(1,))
+    assert images.get(1) is None
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    assert worker.asked[0][0] == [1]
+
+
+def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> None:
+    size = as_image(grey(0)).sizeInBytes()
+    images = Thumbnails(worker.fetch, limit=2 * size)
+    for row in (1, 2):
+        images.get(row)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    worker.answer()
+    images.get(1)
+    images.get(3)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    worker.answer()
+    assert images.bytes_kept == 2 * size
+    assert images.get(1) is not None
+    assert images.get(2) is None
+
+
+def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch)
+    images.get(1)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    images.clear()
+    worker.answer()
+    assert images.bytes_kept == 0
+    assert images.get(1) is None
+    qtbot.waitUntil(lambda: bool(worker.asked))
+
+
+def test_only_so_many_wait(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch, batch=10, in_flight=9, waiting=2)
+    for row in range(5):
+        images.get(row)
+    qtbot.waitUntil(lambda: bool(worker.asked))
+    assert worker.asked[0][0] == [4, 3]
+
+
+def test_colour_pixels_keep_their_colour() -> None:
+    image = as_image(np.dstack([np.full((3, 5), value, np.uint8) for value in (10, 20, 30)]))
+    assert isinstance(image, QImage)
+    assert image.pixelColor(4, 2).getRgb()[:3] == (10, 20, 30)

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QToolButton
+
+from semblance.app.screenshot import settle
+from semblance.app.shell.theme import theme
+from semblance.app.window.icon_bar import LibraryRail
+from tests.helpers.windows import open_window
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
+    with open_window(library) as window:
+        dock = window.docks["library"]
+        assert not dock.folded
+        window.resize(1100, 700)
+        assert dock.folded
+        assert not window.library.isVisible()
+        opener = next(
+            b for b in dock.findChild(LibraryRail).findChildren(QToolButton) if "Filter" in b.toolTip()
+        )
+        qtbot.mouseClick(opener, LEFT)
+        assert not dock.folded
+        assert window.library.search.isVisible()
+        window.resize(1440, 800)
+        window.resize(1100, 700)
+        assert dock.folded
+        window.resize(1440, 800)
+        assert window.library.isVisible()
+        assert not opener.isVisible()
+
+
+def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_changes_its_place(library):
+    with open_window(library) as window:
+        dock = window.docks["library"]
+        window.library.grid.setFocus()
+        parents = {window.library: window.library.parent(), dock: dock.parent()}
+        window.resize(1100, 700)
+        assert isinstance(window.focusWidget().parent(), LibraryRail)
+        assert dock.width() == window.focusWidget().parent().width()
+        window.resize(1440, 800)
+        assert window.library.grid.hasFocus()
+        assert {widget: widget.parent() for widget in parents} == parents
+
+
+class Paints(QObject):
+    """Counts the paints of a widget."""
+
+    def __init__(self, widget):
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched, event):  # noqa: N802 - Qt's name
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
+    with open_window(library) as window:
+        window.resize(1440, 860)
+        settle(window)
+        query = Paints(window.query.header)
+        window.resize(1300, 860)
+        settle(window)
+        assert query.count == 1
+
+
+def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
+    with open_window(library) as window:
+        dock, goes = window.docks["library"], window.actions_["go_library"]
+        assert not window.library.fold_button.isVisible()
+        window.resize(1100, 700)
+        goes.trigger()
+        assert not dock.folded
+        assert window.library.grid.hasFocus()
+        assert window.library.fold_button.isVisible()
+        goes.trigger()
+        assert dock.folded
+        assert dock.widget().isAncestorOf(window.focusWidget())
+        goes.trigger()
+        window.library.fold_button.click()
+        assert dock.folded
+        window.resize(1440, 800)
+        goes.trigger()
+        goes.trigger()
+        assert not dock.folded
+        assert not window.library.fold_button.isVisible()
+
+
+def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(library):
+    with open_window(library) as window:
+        window.resize(1100, 700)
+        dock = window.docks["library"]
+        window.state.set_library(window.state.library)
+        settle(window)
+        assert dock.folded
+        assert not window.library.grid.hasFocus()
+        assert dock.widget().isAncestorOf(window.focusWidget())
+        window.actions_["go_library"].trigger()
+        assert not dock.folded
+        assert window.library.grid.hasFocus()
+
+
+def test_larger_text_makes_a_window_narrow(library):
+    with open_window(library) as window:
+        for _ in range(3):
+            window.actions_["text_larger"].trigger()
+        assert theme().text_scale == 1.5
+        settle(window)
+        assert window.docks["library"].folded
+        for _ in range(3):
+            window.actions_["text_smaller"].trigger()
+        settle(window)
+        assert not window.docks["library"].folded
+
+
+def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(library):
+    with open_window(library) as window:
+        window.resize(1280, 800)
+        settle(window)
+        docks, over = window.docks, window.tabifiedDockWidgets
+        sizes = {name: dock.size() for name, dock in docks.items()}
+        assert over(docks["query"]) == []
+        for _ in range(5):
+            window.actions_["text_larger"].trigger()
+        settle(window)
+        assert theme().text_scale == 2.0
+        assert set(over(docks["query"])) == {docks["side"], docks["evaluation"]}
+        assert not docks["query"].visibleRegion().isEmpty()
+        window.show_side("train")
+        settle(window)
+        assert not window.train.train_button.visibleRegion().isEmpty()
+        window.actions_["go_evaluation"].trigger()
+        settle(window)
+        assert window.focusWidget() is window.evaluation.header.chooser
+        assert not window.evaluation.header.chooser.visibleRegion().isEmpty()
+        # A dock closed here stays where panels stand beside each other.
+        docks["evaluation"].toggleViewAction().trigger()
+        for _ in range(5):
+            window.actions_["text_smaller"].trigger()
+        settle(window)
+        assert over(docks["query"]) == []
+        assert {name: dock.size() for name, dock in docks.items()} == sizes
+        assert docks["evaluation"].isVisible()
+
+
+@pytest.mark.parametrize("close_first", [False, True])
+def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
+    with open_window(library) as window:
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["side"])
+        window.docks["query"].toggleViewAction().trigger()
+        window.show_side("refine")
+        if close_first:
+            window.actions_["close_library"].trigger()
+    with open_window(library) as window:
+        train, query = window.docks["side"], window.docks["query"]
+        assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
+        assert query.isHidden()
+        assert window.side.current == "refine"
+        # The screen of tests is narrow: the library is folded, and what unfolds it has the keyboard.
+        assert window.docks["library"].folded
+        assert window.docks["library"].widget().isAncestorOf(window.focusWidget())
+        window.actions_["layout"].trigger()
+        assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
+        assert query.isVisible()

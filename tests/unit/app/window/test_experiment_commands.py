@@ -1,0 +1,64 @@
+"""Experiments are opened by their command, and a worst query leads to its image in the main window."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from PySide6.QtCore import Qt
+
+from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.research import experiments
+from tests.helpers.images import striped_folder
+from tests.helpers.inline_runner import InlineRunner
+from tests.helpers.windows import open_window, wait_for
+
+
+@pytest.fixture
+def window(tmp_path, monkeypatch, without_processes):
+    @contextlib.contextmanager
+    def here(workers, scheduler):
+        yield InlineRunner()
+
+    monkeypatch.setattr(experiments, "make_runner", here)
+    library = tmp_path / "lib.semblance"
+    import_source(striped_folder(tmp_path / "images", n=24), library)
+    extract_features(library, "pixels", settings={"size": 8})
+    with open_window(library) as opened:
+        opened.context.settings.set_text("experiments_folder", str(tmp_path))
+        yield opened
+
+
+def test_from_the_command_to_the_image(qtbot, window):
+    window.actions_["experiments"].trigger()
+    dialog = window.findChild(ExperimentsDialog)
+    assert dialog.isVisible()
+    dialog.form.learners.tick(["euclidean"])
+    dialog.form.numbers.set_values({"repeats": 1})
+    dialog.run_button.click()
+    wait_for(window, lambda: dialog._document and dialog._document["complete"])
+    dialog.results.tabs.setCurrentIndex(3)
+    dialog.results.queries.setCurrentCell(0, 0)
+    assert dialog.results.preview.isVisible()
+    assert dialog.results.preview.row == dialog.results.queries.case(0)
+    qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
+    assert window.pages.currentWidget() is window.large
+    row = dialog.results.queries.case(0)
+    shown = window.state.columns.index_of_id(window.large.source.case)
+    assert int(window.state.columns.case_row[shown]) == row
+    assert not dialog.isVisible()
+    window.actions_["experiments"].trigger()
+    assert window.findChildren(ExperimentsDialog) == [dialog]
+    assert dialog.isVisible()
+    assert dialog._document["complete"]
+
+
+def test_a_case_of_another_library_is_named(window):
+    window.actions_["experiments"].trigger()
+    dialog = window.findChild(ExperimentsDialog)
+    dialog.case_wanted.emit("/elsewhere/other.semblance", 1)
+    said = window.context.messages.history[-1]
+    assert said.what == "This case is of other.semblance."
+    assert window.pages.currentWidget() is window.ranking

@@ -1,0 +1,47 @@
+"""The command that chooses the language."""
+
+from __future__ import annotations
+
+import pytest
+
+from semblance.app.shell.settings import Settings
+from semblance.app.window.main_window import MainWindow
+from semblance.core import language
+from semblance.core.language import ENGLISH, LANGUAGES, tr_name
+from tests.helpers.using_language import using_language
+
+
+@pytest.fixture
+def window(qtbot):
+    window = MainWindow()
+    qtbot.addWidget(window)
+    yield window
+    window.close()
+
+
+def test_it_goes_through_all_languages_and_is_kept_for_the_next_start(window):
+    assert window.context.settings.language == ENGLISH
+    seen = []
+    for _ in LANGUAGES:
+        window.actions_["language"].trigger()
+        seen.append(window.context.settings.language)
+        window.context.settings.save()
+        assert Settings().language == seen[-1]
+        assert LANGUAGES[seen[-1]] in window.context.messages.history[-1].what
+    assert sorted(seen) == sorted(LANGUAGES)
+    assert seen[-1] == ENGLISH
+
+
+def test_what_is_shown_stays_as_it_is_until_then(window):
+    before = window.top.menu["File"].title()
+    window.actions_["language"].trigger()
+    assert window.context.settings.language == "de"
+    assert language.current_language() == ENGLISH
+    assert window.top.menu["File"].title() == before == "&File"
+
+
+def test_its_name_is_understood_in_every_language():
+    for code, own in LANGUAGES.items():
+        with using_language(code):
+            told = tr_name("Deutsch or English")
+        assert all(name in told for name in LANGUAGES.values()), own

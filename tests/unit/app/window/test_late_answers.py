@@ -1,0 +1,63 @@
+"""Answers that come when their library is open no more."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from semblance.app.program import make_application
+from semblance.app.screenshot import settle
+from semblance.app.search.saved import saved_searches
+from semblance.app.shell import search_operations
+from semblance.app.shell.library_operations import close_library
+from semblance.app.window.main_window import MainWindow
+from semblance.core.searches.query import Query
+from tests.helpers.windows import flush, open_window
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+
+def test_a_ranking_that_comes_after_its_library_was_closed_is_none(library):
+    with open_window(library) as window:
+        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        close_library(window.context)
+        settle(window)
+        assert window.state.ranking is None
+
+
+def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_it(library, tmp_path):
+    other = shutil.copytree(library, tmp_path / "Other.semblance")
+    with open_window(library) as window:
+        window.open_library(other)
+        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        settle(window)
+        assert window.state.path == other
+        assert window.state.ranking is None
+        assert window.state.query is None
+
+
+@pytest.mark.parametrize("do", [saved_searches.save, saved_searches.branch])
+def test_a_name_that_comes_after_its_library_was_closed_names_nothing(library, do):
+    with open_window(library) as window:
+        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        settle(window)
+        do(window.context, "mine")
+        close_library(window.context)
+        settle(window)
+        assert window.state.search_name == ""
+
+
+def test_the_library_of_the_start_does_not_take_the_place_of_one_that_was_chosen_sooner(library, tmp_path):
+    other = shutil.copytree(library, tmp_path / "Other.semblance")
+    make_application()
+    window = MainWindow()
+    try:
+        window.start(library)
+        window.open_library(other)
+        settle(window)
+        assert window.state.path == other
+    finally:
+        window.close()
+        window.deleteLater()
+        flush()

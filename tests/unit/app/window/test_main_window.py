@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QSize, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
+
+from semblance.app.library import library_commands
+from semblance.app.library.import_dialog import ImportDialog
+from semblance.app.screenshot import settle
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import theme
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.import_source import recognise_source
+from tests.helpers.dicom_files import image, save
+from tests.helpers.images import striped_folder
+from tests.helpers.windows import asked, flush, open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def drop(widget: QWidget, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    where, copying = widget.rect().center(), Qt.DropAction.CopyAction
+    held = (mime, LEFT, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(widget, QDragEnterEvent(where, copying, *held))
+    QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
+
+
+def test_both_themes_and_every_text_size_can_be_drawn(library):
+    with open_window(library) as window:
+        window.library.step(1)
+        settle(window)
+        for name in ("light", "dark"):
+            window.actions_["theme"].trigger()
+            assert theme().name == window.context.settings.theme == name
+            window.actions_["text_larger"].trigger()
+            settle(window)
+            assert not window.grab().isNull()
+        for _ in range(12):
+            window.actions_["text_smaller"].trigger()
+        assert theme().text_scale == 0.8
+        settle(window)
+        assert not window.grab().isNull()
+        assert [m for m in window.context.messages.history if m.level == "error"] == []
+    assert (Settings().theme, Settings().text_scale) == ("dark", 0.8)
+
+
+def test_without_a_library_the_start_page_stands_alone(private_home):
+    with open_window() as window:
+        wait_for(window, lambda: window.built)
+        assert window.start_page.isVisible()
+        assert not any(dock.isVisible() for dock in window.docks.values())
+
+
+def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):
+    with open_window(library) as window:
+        window.library.step(3)
+        settle(window)
+        asked = window.state.query
+        assert window.state.ranking is not None
+        qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        assert window.start_page.isVisible()
+        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert window.windowTitle() == "Semblance"
+        assert window.context.settings.last_library is None
+        assert not window.actions_["report"].isEnabled()
+        settle(window)
+        window.start_page.recent_wanted.emit(str(library))
+        settle(window)
+        assert window.state.query == asked
+        assert window.state.ranking is not None
+
+
+@pytest.mark.parametrize("panel", ["library", "query", "train", "evaluation", "ranking"])
+def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
+    with open_window(library) as window:
+        window.activateWindow()
+        window.library.step(1)
+        settle(window)
+        where = {
+            "library": window.library.search,
+            "query": window.query.view,
+            "train": window.train.train_button,
+            "evaluation": window.evaluation.header._help,
+            "ranking": window.ranking.grid,
+        }[panel]
+        where.setFocus()
+        assert where.hasFocus()
+        qtbot.keyClick(where, Qt.Key.Key_F1)
+        text = window.commands._help.page.toPlainText()
+        assert text.casefold().startswith(panel)
+
+
+def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
+    with open_window(library) as window:
+        window.activateWindow()
+        qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+        field = window.commands._palette.field
+        assert field.hasFocus()
+        qtbot.keyClicks(field, "close libr")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        settle(window)
+        assert window.state.library is None
+        assert window.start_page.isVisible()
+
+
+@pytest.mark.parametrize("where", ["start_page", "window"])
+def test_a_dropped_library_is_opened(library, where):
+    with open_window() as window:
+        if where == "start_page":
+            drop(window.start_page.viewport(), library)
+        else:
+            drop(window, library)
+        settle(window)
+        assert window.state.path == library
+        assert not window.start_page.drop_zone.property("held")
+
+
+def test_a_dropped_image_is_asked_with(library, trained):
+    image = trained.parent / "images" / "level" / "p000.png"
+    with open_window(library) as window:
+        drop(window, image)
+        settle(window)
+        assert window.state.query == Query(image=image)
+        assert window.state.ranking.ranked[0].case_id.endswith("level/p000.png")
+
+
+def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
+    file = save(image(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
+    with open_window(library) as window:
+        drop(window, file)
+        settle(window)
+        assert window.state.query == Query(image=file)
+
+
+def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch, tmp_path):
+    seen = []
+
+    class Asked(ImportDialog):
+        def exec(self) -> int:
+            seen.append((self.kind(), [job.title for job in window.jobs.active if job.title]))
+            return 0
+
+    monkeypatch.setattr(library_commands, "ImportDialog", Asked)
+    source = striped_folder(tmp_path / "images")
+    with open_window() as window:
+        library_commands.bring_in(window, source)
+        wait_for(window, lambda: bool(seen))
+        assert seen == [("folder", [])]
+
+
+def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkeypatch, tmp_path):
+    dialogs, late = [], []
+
+    class Asked(ImportDialog):
+        def exec(self) -> int:
+            dialogs.append(self)
+            return 0
+
+    monkeypatch.setattr(library_commands, "ImportDialog", Asked)
+    monkeypatch.setattr(
+        library_commands.libraries, "recognise", lambda _context, _source, answer: late.append(answer)
+    )
+    with open_window() as window:
+        library_commands.bring_in(window, striped_folder(tmp_path / "images"))
+        found = recognise_source(tmp_path / "images")
+        late[0](found)
+        window.close()
+        flush()
+        assert not dialogs
+        window.show()
+        late[0](found)
+        flush()
+        assert dialogs
+
+
+def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
+    with open_window(library) as window:
+        window.activateWindow()
+        window.library.step(1)
+        settle(window)
+        window.ranking.grid.setFocus()
+        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
+        window.actions_["copy_case_id"].trigger()
+        assert QGuiApplication.clipboard().text() == window.state.ranking.ranked[0].case_id
+        window.library.grid.setFocus()
+        window.actions_["copy_case_id"].trigger()
+        assert QGuiApplication.clipboard().text() == window.state.query.case
+
+
+class Windows(QObject):
+    """Takes down every window that is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(type(watched).__name__)
+        return False
+
+
+def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, library):
+    seen = Windows()
+    qtbot.addWidget(holder := QWidget())
+    seen.setParent(holder)
+    with open_window() as window:
+        QApplication.instance().installEventFilter(seen)
+        window.open_library(library)
+        settle(window)
+        asked(window)
+        for name in ("why", "train", "refine"):
+            window.show_side(name)
+        for tab in range(window.evaluation.header.tabs.count()):
+            window.evaluation.header.tabs.setCurrentIndex(tab)
+        window.full.look_at_query()
+        window.full.ask_next()
+        window.full.compare(window.state.ranking.ranked[0].row)
+        window.full.leave()
+        settle(window)
+        assert window.isActiveWindow()
+        QApplication.instance().removeEventFilter(seen)
+    assert seen.shown == []
+
+
+def test_only_what_was_looked_at_is_built(library):
+    with open_window(library) as window:
+        asked(window)
+        assert window.full.pages() == {}
+        before = len(window.findChildren(QWidget))
+        window.full.look_at_query()
+        assert list(window.full.pages()) == ["large"]
+        assert len(window.findChildren(QWidget)) > before
+
+
+def test_a_window_larger_than_the_screen_fills_it(library):
+    with open_window(library) as window:
+        window.resize(1440, 900)
+        window.fit(QSize(1920, 1080))
+        assert (window.width(), window.height()) == (1440, 900)
+        assert not window.isMaximized()
+        window.fit(QSize(1280, 800))
+        assert window.isMaximized()
+
+
+def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(library, tmp_path, monkeypatch):
+    given, begun = [], []
+
+    def choose(_window, _title, folder, _kinds):
+        begun.append(folder)
+        return str(tmp_path / "more.zip"), ""
+
+    monkeypatch.setattr(library_commands.QFileDialog, "getOpenFileName", choose)
+    monkeypatch.setattr(
+        library_commands, "bring_in", lambda _window, source, into=None: given.append((source, into))
+    )
+    with open_window(library) as window:
+        window.actions_["import_file"].trigger()
+        window.actions_["import_file"].trigger()
+    assert given == [(tmp_path / "more.zip", library)] * 2
+    assert begun == ["", str(tmp_path)]

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from shiboken6 import delete
+
+from semblance.app.shell.command_entries import Entry
+from semblance.app.window.palette import CommandPalette
+from tests.helpers.showing import on_screen
+
+
+class Window(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran: list[str] = []
+        self.field = QLineEdit()
+        QVBoxLayout(self).addWidget(self.field)
+        self.palette_ = CommandPalette(self)
+
+    def open(self) -> None:
+        self.palette_.open(
+            [
+                Entry("Train chosen learners", "Metric", lambda: self.ran.append("train"), "Ctrl+T", "play"),
+                Entry("Extract features…", "Features", lambda: self.ran.append("extract"), icon="layers"),
+                Entry("Write a report…", "File", lambda: self.ran.append("report"), enabled=False),
+            ]
+        )
+
+
+@pytest.fixture
+def window(qtbot) -> Window:
+    made = on_screen(qtbot, Window(), 800, 600)
+    made.activateWindow()
+    made.field.setFocus()
+    made.open()
+    return made
+
+
+def test_typing_and_enter_run_a_command_and_give_the_focus_back(qtbot, window: Window) -> None:
+    palette = window.palette_
+    assert palette.field.hasFocus()
+    qtbot.keyClicks(palette.field, "ex")
+    assert [entry.text for entry in palette.shown()] == ["Extract features…"]
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.ran == ["extract"]
+    assert palette.isHidden()
+    assert window.field.hasFocus()
+
+
+def test_it_closes_where_what_had_the_focus_is_gone(qtbot, window: Window) -> None:
+    delete(window.field)
+    qtbot.keyClick(window.palette_.field, Qt.Key.Key_Escape)
+    assert window.palette_.isHidden()
+
+
+def test_arrows_move_and_wrap(qtbot, window: Window) -> None:
+    palette = window.palette_
+    qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+    assert palette.list.currentIndex().row() == 1
+    for key, row in ((Qt.Key.Key_Up, 0), (Qt.Key.Key_Up, 2), (Qt.Key.Key_Tab, 0), (Qt.Key.Key_PageDown, 2)):
+        qtbot.keyClick(palette.field, key)
+        assert palette.list.currentIndex().row() == row
+
+
+def test_what_cannot_run_does_not(qtbot, window: Window) -> None:
+    qtbot.keyClicks(window.palette_.field, "report")
+    qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
+    assert window.ran == []
+    assert not window.palette_.isHidden()
+
+
+def test_escape_and_a_click_outside_close(qtbot, window: Window) -> None:
+    palette = window.palette_
+    qtbot.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert palette.isHidden()
+    window.open()
+    qtbot.mouseClick(palette, Qt.MouseButton.LeftButton, pos=QPoint(5, 590))
+    assert palette.isHidden()
+    assert window.ran == []
+
+
+def test_a_click_runs(qtbot, window: Window) -> None:
+    view = window.palette_.list
+    where = view.visualRect(view.model().index(1, 0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert window.ran == ["extract"]
+
+
+def test_nothing_found_says_so(qtbot, window: Window) -> None:
+    qtbot.keyClicks(window.palette_.field, "zzz")
+    assert window.palette_.shown() == []
+    assert window.palette_._nothing.isVisible()
+    qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
+    assert window.ran == []
+
+
+def test_what_ran_lately_stands_first(qtbot, window: Window) -> None:
+    qtbot.keyClicks(window.palette_.field, "ex")
+    qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
+    window.open()
+    assert window.palette_.shown()[0].text == "Extract features…"
+
+
+def test_it_fits_a_small_window_and_follows_it(qtbot, window: Window) -> None:
+    window.resize(400, 300)
+    qtbot.waitUntil(lambda: window.palette_.size() == window.size())
+    panel = window.palette_._panel
+    assert window.rect().contains(panel.geometry())
+    assert not window.palette_.grab().isNull()

@@ -1,0 +1,229 @@
+"""Refining in the whole window: by keyboard alone and by mouse alone, from a ranking to a saved metric."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
+
+from semblance.app.screenshot import settle
+from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.shell import search_operations
+from semblance.app.shell.settings import Settings
+from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.window import panels
+from semblance.core.library.library import Library
+from semblance.core.metrics.exclude_groups import explained_groups
+from semblance.core.searches.judgement import Kind
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from tests.helpers.images import striped_folder
+from tests.helpers.striped import striped_library
+from tests.helpers.windows import open_window, wait_for
+from tests.unit.app.window.test_main_window import asked
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    return striped_library(tmp_path_factory.mktemp("refined"), n=40)
+
+
+@pytest.fixture
+def library(trained, tmp_path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / trained.name))
+
+
+def in_force(window) -> list[Kind]:
+    return [entry.judgement.kind for entry in window.state.asked.entries if entry.undone is None]
+
+
+def press(window, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """As a person does: whatever has the keyboard gets it."""
+    QTest.keyClick(QApplication.focusWidget() or window, key, held)
+    settle(window)
+
+
+def answer_dialog(fill) -> None:
+    """Fill in the next dialog once it is open."""
+
+    def look() -> None:
+        dialog = QApplication.activeModalWidget()
+        if dialog is None:
+            QTimer.singleShot(10, look)
+        else:
+            fill(dialog)
+
+    QTimer.singleShot(10, look)
+
+
+def test_by_keyboard_alone(library):
+    with open_window(library) as window:
+        asked(window)
+        grid = window.ranking.grid
+        grid.setFocus()
+        press(window, Qt.Key.Key_Home)
+        press(window, Qt.Key.Key_U)
+        assert in_force(window) == [Kind.ALIKE]
+        for _ in range(6):
+            press(window, Qt.Key.Key_Right)
+        press(window, Qt.Key.Key_Right, SHIFT)
+        press(window, Qt.Key.Key_D)
+        assert in_force(window) == [Kind.ALIKE, Kind.NOT_ALIKE, Kind.NOT_ALIKE]
+        press(window, Qt.Key.Key_Home)
+        press(window, Qt.Key.Key_T)
+        assert window.ranking.judging.bar.isVisible()
+        press(window, Qt.Key.Key_Escape)
+        assert not window.ranking.judging.bar.isVisible()
+        press(window, Qt.Key.Key_T)
+        for _ in range(4):
+            press(window, Qt.Key.Key_Right)
+        press(window, Qt.Key.Key_T)
+        assert in_force(window)[-1] == Kind.CLOSER
+        press(window, Qt.Key.Key_Z, CTRL)
+        press(window, Qt.Key.Key_Z, CTRL)
+        assert in_force(window) == [Kind.ALIKE]
+        press(window, Qt.Key.Key_Z, CTRL | SHIFT)
+        assert len(in_force(window)) == 3
+        press(window, Qt.Key.Key_J, CTRL)
+        assert window.side.current == "refine"
+        assert window.side.refine.list.isVisible()
+
+        def name(dialog: SaveRefinedDialog) -> None:
+            field = dialog.findChildren(QLineEdit)[0]
+            field.setText("by keys")
+            QTest.keyClick(field, Qt.Key.Key_Return)
+
+        answer_dialog(name)
+        press(window, Qt.Key.Key_S, CTRL | SHIFT)
+        wait_for(window, lambda: window.state.metric.name == "by keys")
+        wait_for(window, lambda: window.state.metric.scores)
+        assert window.state.metric.card["constraints"]["judgements"] == 3
+    with Library.open(library, writable=False) as opened:
+        assert {metric.name for metric in opened.metrics()} == {"plain", "by keys"}
+
+
+def test_by_mouse_alone(qtbot, library):
+    with open_window(library) as window:
+        asked(window)
+        grid, refine = window.ranking.grid, window.side.refine
+        window.show_side("refine")
+        up, _ = thumbs_of(grid.card_rect(1), grid._layout)
+        qtbot.mouseMove(grid.viewport(), up.center())
+        qtbot.mouseClick(grid.viewport(), LEFT, pos=up.center())
+        settle(window)
+        assert in_force(window) == [Kind.ALIKE]
+        assert window.judgements.isVisible()
+        assert len(refine.rows.rows) == 1
+        qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
+        settle(window)
+        assert in_force(window) == []
+        assert not window.judgements.isVisible()
+        qtbot.mouseClick(refine.redo, LEFT)
+        settle(window)
+        assert in_force(window) == [Kind.ALIKE]
+        answer_dialog(lambda dialog: qtbot.mouseClick(dialog.go, LEFT))
+        group = explained_groups(open_metric(library, "plain").metric)[0]
+        window.state.change_search(without=(group,))
+        search_operations.rank(window.context)
+        settle(window)
+        refine.save.setFocus()
+        qtbot.mouseClick(refine.save, LEFT)
+        wait_for(window, lambda: window.state.metric.name == "plain refined")
+        assert window.state.search.without == (), "the metric itself is without it"
+        settle(window)
+        assert not refine.save.isEnabled()
+        assert window.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
+
+
+def test_letters_typed_into_a_field_judge_nothing(library):
+    with open_window(library) as window:
+        asked(window)
+        window.ranking.grid.set_current(window.ranking.grid.deck().case_row(0))
+        window.library.search.setFocus()
+        QTest.keyClicks(QApplication.focusWidget(), "dut")
+        settle(window)
+        assert window.state.judged == 0
+        window.query.view.setFocus()
+        press(window, Qt.Key.Key_T)
+        assert not window.ranking.grid.comparing.pending, "T turns the image there"
+
+
+def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
+    with open_window(library) as window:
+        asked(window)
+        seen = []
+
+        class Shown(QMenu):
+            def exec(self, _where: QPoint) -> None:
+                seen.append([action.text().partition("\t")[0] for action in self.actions()])
+
+        monkeypatch.setattr(panels, "Menu", Shown)
+        grid = window.ranking.grid
+        grid.setFocus()
+        grid.set_current(grid.deck().case_row(0))
+        grid.menu_wanted.emit(grid.current(), QPoint())
+        window.library.grid.setFocus()
+        window.library.grid.menu_wanted.emit(grid.current(), QPoint())
+        assert "Like the query" in seen[0]
+        assert "Closer to the query than…" in seen[0]
+        assert "Like the query" not in seen[1]
+
+
+def test_judgements_come_back_with_the_library(library):
+    with open_window(library) as window:
+        asked(window)
+        window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(3)])
+        settle(window)
+        order = [case.case_id for case in window.state.ranking.ranked]
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.asked is not None)
+        assert in_force(window) == [Kind.ALIKE]
+        assert [case.case_id for case in window.state.ranking.ranked] == order
+
+
+def test_a_click_right_before_the_end_is_kept(library):
+    with open_window(library) as window:
+        asked(window)
+        window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(3)])
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.asked is not None)
+        assert in_force(window) == [Kind.ALIKE]
+
+
+def test_clicks_while_it_trains_and_imports(tmp_path, library):
+    from semblance.app.metrics import extract_features, train_metric
+    from semblance.app.shell import library_operations as libraries
+
+    arriving = striped_folder(tmp_path / "more", n=6, seed=5)
+    with open_window(library) as window:
+        asked(window)
+        train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
+        libraries.import_source(window.context, arriving, library, "folder")
+        for place in (1, 3):
+            window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(place)])
+        wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
+        assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
+        said = [message.what for message in window.context.messages.history]
+        # What arrived is not ranked before it is measured, which nothing else would tell.
+        assert any("6 added" in one and "no features yet" in one for one in said)
+        before = window.state.ranking.compared
+        extract_features.extract(window.context, "colour_edge_texture")
+        wait_for(window, lambda: window.state.ranking and window.state.ranking.compared == before + 6)
+
+
+def test_gliding_can_be_turned_off(library):
+    with open_window(library) as window:
+        assert window.actions_["glide"].isChecked()
+        window.actions_["glide"].trigger()
+    assert not Settings().flag("glide", default=True)
+    with open_window(library) as window:
+        assert not window.actions_["glide"].isChecked()

@@ -1,0 +1,110 @@
+"""A window changed to another theme and text size looks like one that was opened in them, on every page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+
+from semblance.app.screenshot import settle
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.window.main_window import MainWindow
+from tests.helpers.windows import asked, flush, open_window
+
+pytestmark = pytest.mark.usefixtures("without_processes", "private_home")
+PAGES = ("refine", "train", "why", "compare", "view_large")
+LARGER, SMALLER = ("text_larger",) * 3, ("text_smaller",) * 3
+
+
+@pytest.fixture(autouse=True)
+def plots_at_once(monkeypatch):
+    """They are drawn anew as soon as their room has changed."""
+    monkeypatch.setattr("semblance.app.widgets.plots.figure_view.REDRAW_MS", 0)
+
+
+def show(window: MainWindow, page: str) -> None:
+    if page == "train":
+        # The command would train.
+        window.show_side(page)
+    else:
+        window.actions_[page].trigger()
+    settle(window)
+
+
+def go_on(window: MainWindow) -> None:
+    while window.full.open:
+        window.full.leave()
+
+
+def look(window: MainWindow, page: str) -> QImage:
+    show(window, page)
+    flush()
+    if focused := window.focusWidget():
+        focused.clearFocus()
+    for label in window.ranking.findChildren(ElidedLabel):
+        # How long the search took differs.
+        if label.text().endswith(" ms"):
+            label.setText("24")
+    seen = at_rest(window)
+    go_on(window)
+    return seen
+
+
+def at_rest(window: MainWindow) -> QImage:
+    """What is drawn asks for thumbnails, and is drawn again with them."""
+    seen = QImage()
+    while (now := window.grab().toImage()) != seen:
+        seen = now
+        settle(window)
+    return seen
+
+
+def images(window: MainWindow) -> dict[str, QImage]:
+    """Every page, with the panels as wide as they usually are."""
+    window.actions_["layout"].trigger()
+    settle(window)
+    return {page: look(window, page) for page in PAGES}
+
+
+def opened_and_seen(window: MainWindow) -> None:
+    """Every page was seen, so that it is there."""
+    window.resize(2200, 1400)
+    asked(window)
+    window.ranking.grid.set_current(window.ranking.grid.deck().case_row(0))
+    for page in PAGES:
+        show(window, page)
+        go_on(window)
+
+
+def change(window: MainWindow, *commands: str) -> None:
+    for command in commands:
+        window.actions_[command].trigger()
+    settle(window)
+
+
+def unlike(some: dict[str, QImage], others: dict[str, QImage]) -> list[str]:
+    return [page for page in PAGES if some[page] != others[page]]
+
+
+def test_every_page_of_a_changed_window_looks_as_in_one_opened_so(library: Path, tmp_path: Path):
+    other = shutil.copytree(library, tmp_path / "other" / library.name)
+    with open_window(library) as window:
+        opened_and_seen(window)
+        first = images(window)
+        change(window, "theme", *LARGER)
+        changed = images(window)
+        worn = theme()
+        change(window, "theme", *SMALLER)
+        back = images(window)
+        change(window, "theme", *LARGER)
+    assert unlike(back, first) == []
+    settings = Settings()
+    assert (settings.theme, settings.text_scale) == ("light", 1.5)
+    with open_window(other) as window:
+        assert theme() == worn
+        opened_and_seen(window)
+        assert unlike(images(window), changed) == []

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog
+from shiboken6 import isValid
+
+from semblance.app.screenshot import settle
+from semblance.app.shell import search_operations
+from semblance.core.library.records import CATALOGUE
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import load_state
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from tests.helpers.images import striped_folder
+from tests.helpers.windows import open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def library(tmp_path):
+    made = tmp_path / "Striped.semblance"
+    import_source(striped_folder(tmp_path / "images", n=24), made)
+    extract_features(made, "colour_edge_texture")
+    train_metric(made, TrainRequest("euclidean", "plain"))
+    close_loaded_metrics()
+    return made
+
+
+def ask(window, place):
+    search_operations.ask(window.context, Query(case=window.state.columns.ids[place]))
+    wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+
+
+def answer(monkeypatch, name):
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_given, **_more: (name, True))
+
+
+def save_as(window, monkeypatch, name):
+    answer(monkeypatch, name)
+    window.actions_["save_search"].trigger()
+    wait_for(window, lambda: window.state.search_name == name)
+
+
+def kept(library):
+    """What a start after a crash would find."""
+    state = load_state(library) or {}
+    return state.get("strength"), (state.get("view") or {}).get("zoom")
+
+
+def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        view, grid = window.query.view, window.ranking.grid
+        view.zoom_by(3)
+        view.pan_by(11, -7)
+        view.turn()
+        view.set_window(type(view.window_level)(31.0, 97.0))
+        grid.set_current(window.state.ranking.ranked[15].row)
+        answer(monkeypatch, "first")
+        qtbot.keyClick(window, Qt.Key.Key_S, ALT)
+        wait_for(window, lambda: window.state.search_name == "first")
+        assert window.windowTitle().startswith("first – ")
+        seen = view.viewport, view.window_level, view.orientation
+        current, scroll = grid.current(), grid.verticalScrollBar().value()
+        search, before = window.state.search, window.query.grab().toImage()
+        ranked = window.ranking.grid.grab().toImage()
+        settle(window)
+        ask(window, 5)
+        assert window.state.search_name == ""
+        assert window.state.ledger != search.ledger
+        assert view.viewport != seen[0]
+        qtbot.keyClick(window, Qt.Key.Key_O, ALT)
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["first"])
+        assert dialog.focusWidget() is dialog.list, "Enter opens, it does not close"
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+        wait_for(window, lambda: window.state.search_name == "first" and window.query.shows_query)
+        settle(window)
+        assert window.state.search == search
+        assert (view.viewport, view.window_level, view.orientation) == seen
+        assert (grid.current(), grid.verticalScrollBar().value()) == (current, scroll)
+        assert window.query.grab().toImage() == before
+        assert window.ranking.grid.grab().toImage() == ranked
+        assert [m for m in window.context.messages.history if m.level != "info"] == []
+
+
+def test_every_change_is_kept_at_once(library):
+    with open_window(library) as window:
+        ask(window, 3)
+        window.state.change_search(strength=0.4)
+        wait_for(window, lambda: kept(library)[0] == 0.4)
+        window.query.view.zoom_by(2)
+        seen = window.query.view.viewport
+        wait_for(window, lambda: kept(library)[1] == [seen.zoom, seen.x, seen.y])
+
+
+def test_the_next_start_shows_what_was_seen(library):
+    with open_window(library) as window:
+        ask(window, 2)
+        window.query.view.zoom_by(4)
+        seen, query = window.query.view.viewport, window.state.query
+    close_loaded_metrics()
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+        assert window.state.query == query
+        now = window.query.view.viewport
+        assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
+
+
+def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, monkeypatch):
+    train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
+    with open_window(library) as window:
+        window.state.set_metric("other")
+        ask(window, 2)
+        save_as(window, monkeypatch, "mine")
+    close_loaded_metrics()
+    with closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
+        connection.execute("DELETE FROM metrics WHERE name = 'other'")
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.ranking is not None)
+        assert (window.state.search_name, window.state.search.metric) == ("", "plain")
+        (told,) = [m for m in window.context.messages.history if m.level == "warning"]
+        assert "'other' is gone" in told.hint
+        settle(window)
+    assert saved_searches.saved_searches(library)[0].metric == "other"
+
+
+def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        save_as(window, monkeypatch, "stem")
+        ledger = window.state.ledger
+        answer(monkeypatch, "twig")
+        qtbot.keyClick(window, Qt.Key.Key_B, SHIFT)
+        wait_for(window, lambda: window.state.search_name == "twig")
+        assert window.state.ledger != ledger
+        window.state.change_search(strength=0.2)
+        wait_for(window, lambda: saved_searches.reopen(library, "twig").search.strength == 0.2)
+        assert saved_searches.reopen(library, "stem").search.strength == 1.0
+
+
+def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        for name in ("one", "two"):
+            save_as(window, monkeypatch, name)
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: len(dialog.names()) == 2)
+        dialog.choose("one")
+        answer(monkeypatch, "uno")
+        qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
+        wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
+        dialog.choose("uno")
+        asked = []
+        given = iter([("two", True), ("", False)])
+        monkeypatch.setattr(
+            QInputDialog, "getText", lambda _of, _title, told, **_more: asked.append(told) or next(given)
+        )
+        qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
+        assert asked == ["Name", "There is a search named 'two' already. Another name:"]
+        assert set(dialog.names()) == {"uno", "two"}
+        dialog.choose("two")
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+        wait_for(window, lambda: dialog.names() == ["uno"])
+        assert window.state.search_name == ""
+        assert dialog.undo_button.isVisible()
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
+        assert "plain" in dialog.list.item(0).text()
+        wait_for(window, lambda: not dialog.bin_button.isVisible())
+        dialog.choose("two")
+        dialog.delete()
+        wait_for(window, lambda: dialog.names() == ["uno"])
+        dialog.close()
+        wait_for(window, lambda: not isValid(dialog))
+        window.actions_["searches"].trigger()
+        again = window.commands.searches.dialog
+        wait_for(window, lambda: again.bin_button.text() == "Deleted (1)")
+        assert not again.undo_button.isVisible()
+        (action,) = again.bin_button.menu().actions()
+        assert action.text().startswith("two, deleted 2")
+        action.trigger()
+        wait_for(window, lambda: set(again.names()) == {"uno", "two"})
+        wait_for(window, lambda: not again.bin_button.isVisible())
+        again.close()
+
+
+def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        save_as(window, monkeypatch, "one")
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["one"])
+        dialog.choose("one")
+        dialog.delete()
+        dialog.close()
+        wait_for(window, lambda: not isValid(dialog) and not window.jobs.active)
+        assert saved_searches.saved_searches(library) == []
+
+
+def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        answer(monkeypatch, "one")
+        for _ in range(2):
+            window.actions_["save_search"].trigger()
+            settle(window)
+        (told,) = [m for m in window.context.messages.history if m.level == "error"]
+        assert "already" in told.what
+
+
+def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        memory = window.state.memory()
+        seen = memory["seen"]["ranked"]
+        seen[0], seen[3] = seen[3], seen[0]
+        saved_searches.save(library, "old", memory)
+        now = [case.case_id for case in window.state.ranking.ranked]
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["old"])
+        dialog.open_chosen()
+        wait_for(window, lambda: window.state.search_name == "old")
+        assert [case.case_id for case in window.state.ranking.ranked][:4] == [case for case, _, _ in seen[:4]]
+        (told,) = window.message_bar.messages()
+        assert "another order" in told.hint
+        window.actions_["rank_again"].trigger()
+        settle(window)
+        assert [case.case_id for case in window.state.ranking.ranked] == now
+
+
+def test_two_windows_keep_their_own_searches(library, monkeypatch):
+    with open_window(library) as one, open_window(library) as two:
+        ask(one, 0)
+        ask(two, 5)
+        for window, name in ((one, "one"), (two, "two")):
+            save_as(window, monkeypatch, name)
+        queries = {name: saved_searches.reopen(library, name).search.query for name in ("one", "two")}
+        assert queries == {"one": one.state.query, "two": two.state.query}
+        assert open_metric(library, "plain").ledger(one.state.ledger).entries == []

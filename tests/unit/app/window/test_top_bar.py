@@ -1,0 +1,193 @@
+"""The bar on top gives its room to what is needed most."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+
+from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.shell.actions import MENUS, Actions
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+from semblance.app.shell.theme import set_theme
+from semblance.app.window.top_bar import Picker, TopBar, with_keys
+
+LONG = "Eine lange Bezeichnung"
+
+
+@pytest.fixture
+def bar(qtbot):
+    """A maker of bars whose pickers have these labels, and whose menus ``more`` entries than usual."""
+    made = []
+
+    def make(labels: list[str], more: int = 0) -> TopBar:
+        window = QWidget()
+        qtbot.addWidget(window)
+        context = Context(State(window), Jobs(window), Messages(window), Settings())
+        pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
+        bar = TopBar(Actions(window), pickers, LikenessSlider(context))
+        bar.setParent(window)
+        for number in range(more):
+            bar.menus.addMenu(f"Menu {number}")
+        made.append(window)
+        window.show()
+        return bar
+
+    yield make
+    for window in made:
+        window.close()
+
+
+def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
+    """Whether labels, and words, are shown at ``width``; everything has the room it needs."""
+    bar.window().resize(width, 100)
+    bar.resize(width, bar.height())
+    # The second time for what became shorter in the first.
+    for _ in range(2):
+        qapp.processEvents()
+    assert bar.menus.width() >= bar.menus.sizeHint().width()
+    assert bar.commands.width() >= bar.commands.sizeHint().width()
+    labels = [picker.labelled for picker in bar._pickers]
+    assert len(set(labels)) == 1
+    return labels[0], bar.likeness._visual.isVisible()
+
+
+def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    assert at(made, 1600, qapp) == (True, True)
+    assert at(made, 1280, qapp) == (False, True)
+    assert made.commands.text()
+    assert at(made, 1024, qapp) == (False, False)
+    assert not made.commands.text()
+    assert made.commands.accessibleName() == "All commands"
+
+
+def test_long_labels_and_menus_take_the_room_of_others_earlier(bar, qapp):
+    assert at(bar([LONG] * 3), 1440, qapp) == (False, True)
+    assert at(bar(["Library", "Features", "Metric"], more=3), 1440, qapp) == (False, False)
+
+
+def test_larger_text_needs_more_room(bar, qapp):
+    set_theme(qapp, "dark", 1.5)
+    made = bar(["Library", "Features", "Metric"])
+    assert at(made, 2200, qapp) == (True, True)
+    assert at(made, 1600, qapp)[0] is False
+
+
+def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    library, features, metric = made._pickers
+    for picker, value in zip(made._pickers, ("busi_256", "gabor", "BDM+V"), strict=True):
+        picker.set_value(value)
+    assert at(made, 1400, qapp) == (True, True)
+    metric.set_value("with clicks refined")
+    assert at(made, 1400, qapp) == (False, True)
+    assert metric.width() == metric.width_wanted(labelled=False)
+    metric.set_value("a name that nobody would find too short for a metric, were it not on a bar")
+    at(made, 1280, qapp)
+    for picker in (library, features):
+        assert picker.width() == picker.width_wanted(labelled=False)
+    assert metric.width() < metric.width_wanted(labelled=False)
+
+
+def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    for picker, value in zip(made._pickers, ("trial", "gabor", "BDM+V"), strict=True):
+        picker.set_value(value)
+    least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
+    for width in (least - 5, least):
+        at(made, width, qapp)
+        wanted = [picker.width_wanted(labelled=False) for picker in made._pickers]
+        assert [picker.width() for picker in made._pickers] == wanted, width
+
+
+def picker_of(qtbot) -> tuple[Picker, list[str]]:
+    """A picker of three, the second in force, and what was taken."""
+    taken: list[str] = []
+
+    def choices() -> list[QAction]:
+        made = [QAction(name) for name in ("one", "two", "three")]
+        for action in made:
+            action.setCheckable(True)
+            action.triggered.connect(partial(taken.append, action.text()))
+        made[1].setChecked(True)
+        return made
+
+    picker = Picker("Metric", choices)
+    qtbot.addWidget(picker)
+    picker.show()
+    return picker, taken
+
+
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
+    picker, taken = picker_of(qtbot)
+
+    def take() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        third = menu.actions()[2]
+        qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(third).center())
+
+    QTimer.singleShot(100, take)
+    if by == "mouse":
+        qtbot.mouseClick(picker, Qt.MouseButton.LeftButton)
+    else:
+        qtbot.keyClick(picker, Qt.Key.Key_Down)
+    assert taken == ["three"]
+
+
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
+@pytest.mark.parametrize(
+    ("key", "taken"), [(Qt.Key.Key_Up, ["one"]), (Qt.Key.Key_Down, ["three"]), (None, ["two"])]
+)
+def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
+    picker, ran = picker_of(qtbot)
+
+    def take() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        if key is not None:
+            qtbot.keyClick(menu, key)
+        qtbot.keyClick(menu, Qt.Key.Key_Return)
+
+    QTimer.singleShot(100, take)
+    qtbot.keyClick(picker, Qt.Key.Key_Down)
+    assert ran == taken
+
+
+def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    short, long, _ = made._pickers
+    short.set_value("corel")
+    long.set_value("colour_edge_texture")
+    at(made, 1600, qapp)
+    assert short.width() < long.width()
+    assert long.width() >= long.sizeHint().width()
+
+
+@pytest.mark.parametrize(
+    ("titles", "marked"),
+    [
+        (["File", "Edit", "View"], ["&File", "&Edit", "&View"]),
+        (["Case", "Search", "Compare", "Close"], ["&Case", "&Search", "C&ompare", "C&lose"]),
+        (["Ähre", "ähnlich"], ["&Ähre", "ä&hnlich"]),
+        (["a", "a"], ["&a", "a"]),
+    ],
+)
+def test_every_menu_has_a_letter_of_its_own(titles, marked):
+    assert with_keys(titles) == marked
+
+
+def test_the_menus_have_different_letters():
+    marked = with_keys(MENUS.values())
+    letters = [title[title.index("&") + 1].lower() for title in marked]
+    assert len(set(letters)) == len(MENUS)
