@@ -1,5 +1,7 @@
-"""`semblance`: without arguments it opens the window, with a library the window on it; with a command it runs
-that command without Qt."""
+"""The program ``semblance``.
+
+Without arguments it opens the window, with a library the window on that library; a command runs without Qt.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +12,43 @@ from pathlib import Path
 
 from semblance.core.engine import limit_threads
 
-#: Exit status after Ctrl-C.
-INTERRUPTED = 130
+#: Exit statuses: something could not be done; Ctrl-C.
+COULD_NOT, INTERRUPTED = 1, 130
 NO_DISPLAY = (
     "There is no display to open the window on. Start it in a desktop session; the commands need none: "
     "see `semblance --help`.\n"
 )
 
 
-def _library(given: list[str]) -> Path | None:
-    """The library that is named instead of a command, as a desktop does when one is opened with Semblance.
+def _named_library(given: list[str]) -> Path | None:
+    """The library that is given instead of a command, as a desktop does when a person opens one with Semblance.
 
-    A desktop may name any folder, by its full path: the window says where it is no library.
+    A desktop may give any folder, by its full path: the window says so where it is not a library.
     """
     if len(given) != 1:
         return None
     path = Path(given[0])
-    opened = (path / "catalogue.sqlite").is_file() or (_display() and path.is_absolute() and path.is_dir())
+    opened = (path / "catalogue.sqlite").is_file() or (
+        _has_display() and path.is_absolute() and path.is_dir()
+    )
     return path if opened else None
 
 
-def _display() -> bool:
+def _has_display() -> bool:
     """Whether a window can be opened, as far as the environment tells: Qt aborts where it cannot."""
-    told = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform != "linux" or any(os.environ.get(name) for name in told)
+    names = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in names)
+
+
+def _without_package(error: ModuleNotFoundError) -> int:
+    """Say what to install; a module of Semblance's own that is missing is a defect."""
+    from semblance.app.cli.missing_package import missing_package
+
+    told = missing_package(error)
+    if not told:
+        raise error
+    sys.stderr.write(f"{told}\n")
+    return COULD_NOT
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,17 +56,20 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     limit_threads()
     try:
-        library = _library(given)
+        library = _named_library(given)
         if library is None and (given or "_SEMBLANCE_COMPLETE" in os.environ):
             from semblance.app.cli.main import run
 
             return run(given)
-        if not _display():
+        if not _has_display():
             sys.stderr.write(NO_DISPLAY)
             return 1
-        from semblance.app.program import open_window
+        try:
+            from semblance.app.program import open_window
 
-        return open_window(library)
+            return open_window(library)
+        except ModuleNotFoundError as error:
+            return _without_package(error)
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -10,6 +10,7 @@ from semblance.app.program import make_application
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import is_worn, set_theme
 from semblance.core.errors import SemblanceError
+from semblance.core.files import replacing
 from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
@@ -52,10 +53,9 @@ def image_of_window(
         if query is not None:
             search_operations.ask(window.context, query)
             settle(window)
-        part = file.with_name(file.name + ".part")
-        if not window.grab().save(str(part), "PNG"):
-            raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
-        part.replace(file)
+        with replacing(file, durable=False) as temporary:
+            if not window.grab().save(str(temporary), "PNG"):
+                raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
     finally:
         window.close()
         window.deleteLater()

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from semblance.core.engine import limit_threads
-from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
@@ -95,7 +95,7 @@ def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator
 def libraries_closed(nothing_left: None) -> Iterator[None]:
     """Libraries that workflows keep open from call to call are closed, where a test opened any."""
     yield
-    let_go()
+    close_library()
 
 
 @pytest.fixture(scope="session")

@@ -84,9 +84,9 @@ def _literal(text: ast.expr, where: str) -> str:
 def _in_registries() -> Iterator[tuple[Text, str]]:
     """What learners, extractors, kinds and protocols say of themselves."""
     from semblance.core.evaluation.protocols.registry import protocols
-    from semblance.core.features.lung_texture.definitions import DEFINITIONS as LUNG
-    from semblance.core.features.mass.table import FEATURES as MASS
-    from semblance.core.features.polyp.definitions import definitions as polyp
+    from semblance.core.features.lung_texture import DEFINITIONS as LUNG
+    from semblance.core.features.mass import FEATURES as MASS
+    from semblance.core.features.polyp.extractor import definitions as polyp
     from semblance.core.features.registry import extractors
     from semblance.core.library.importers.registry import importers
     from semblance.core.metrics.registry import learners

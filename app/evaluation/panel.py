@@ -41,7 +41,7 @@ from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
     from semblance.app.evaluation.map.map_page import MapPanel
@@ -281,7 +281,7 @@ class EvaluationPanel(Panel):
         if self._state.library is not self._snapshot:
             self._snapshot = self._state.library
             self._metrics = scored_metrics.scored_metrics(self._snapshot) if self._snapshot else ()
-        self._findings = scored_metrics.findings(self._metrics, self._state.columns.findings)
+        self._findings = scored_metrics.roc_findings(self._metrics, self._state.columns.findings)
         if self._finding not in self._findings:
             self._finding = self._findings[0] if self._findings else ""
         self._fill_overview()
@@ -305,8 +305,8 @@ class EvaluationPanel(Panel):
         roc = scored_metrics.roc_curves(metrics, current, self._finding)
         self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
         self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
-        fresh = [metric for metric, _ in scored_metrics.drawn(metrics, current) if not metric.stale]
-        overview.metrics.set_badge(scored_metrics.weakest(fresh), shown=bool(fresh))
+        fresh = [metric for metric, _ in scored_metrics.plotted_metrics(metrics, current) if not metric.stale]
+        overview.metrics.set_badge(scored_metrics.least_trusted(fresh), shown=bool(fresh))
         self._fill_table(overview.table)
         self._fill_curve(overview.curve)
 
@@ -328,13 +328,17 @@ class EvaluationPanel(Panel):
         self, cell: PlotCell, curves: Sequence[Curve], kind: str, *, named: bool = True, short: bool = False
     ) -> None:
         title = self._titles()[kind]
-        weakest = scored_metrics.weakest([m for m, _ in scored_metrics.drawn(self._metrics, self._current)])
+        weakest = scored_metrics.least_trusted(
+            [m for m, _ in scored_metrics.plotted_metrics(self._metrics, self._current)]
+        )
         cell.view.set_curves(curves, named=named, title=title, note=self._measured_on())
         cell.set_title(title)
         cell.set_badge(weakest, SHORT[weakest] if short else "", shown=bool(curves))
 
     def _fill_table(self, table: ScoreTable) -> None:
-        lines = {metric.name: line for metric, line in scored_metrics.drawn(self._metrics, self._current)}
+        lines = {
+            metric.name: line for metric, line in scored_metrics.plotted_metrics(self._metrics, self._current)
+        }
         table.set_metrics(self._metrics, self._current, lines)
 
     def _fill_curve(self, live: LiveCurve) -> None:
@@ -366,7 +370,7 @@ class EvaluationPanel(Panel):
     def _tell(self) -> None:
         """Buttons, the split, and what to do where there is nothing to show."""
         metric, library = self._current_metric, self._state.library
-        can = metric is not None and metric.measurable and library is not None and library.writable
+        can = metric is not None and metric.has_held_out_cases and library is not None and library.writable
         can = can and self._scoring is None
         self.score_button.setEnabled(can)
         self.again.setVisible(can and metric is not None and metric.stale)
@@ -400,6 +404,6 @@ class EvaluationPanel(Panel):
     def _split(self) -> str:
         """How the current metric's cases were set apart."""
         metric = self._current_metric
-        if metric is not None and not metric.measurable:
+        if metric is not None and not metric.has_held_out_cases:
             return tr("not scored: trained on all cases")
         return split_words(self._state.metric.card) if self._state.metric is not None else ""

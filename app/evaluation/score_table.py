@@ -182,7 +182,7 @@ def _item(
     if column is NAME and metric.name in lines:
         found = lines[metric.name]
         line = -1 if found is None else found
-    stale = metric.stale and metric.measurable
+    stale = metric.stale and metric.has_held_out_cases
     item.setData(
         _ROLE,
         _Cell(
@@ -198,7 +198,7 @@ def _item(
     if column is NAME:
         words = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            words.append(tr("stale: score it again") if metric.measurable else tr("not scored"))
+            words.append(tr("stale: score it again") if metric.has_held_out_cases else tr("not scored"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
         item.setToolTip(plain_tip(_tip(metric)))
     return item
@@ -216,7 +216,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
             return "–", -1.0
         return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
-        unscored = tr("not measured yet") if metric.measurable else tr("not scored")
+        unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not scored")
         words = scores.measured_on if scores is not None else unscored
         return words, words
     words = str(getattr(metric, key))
@@ -224,7 +224,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
 
 
 def _tip(metric: ScoredMetric) -> str:
-    if not metric.measurable:
+    if not metric.has_held_out_cases:
         return tr("Trained on all cases: there is none left to measure it on.")
     if metric.scores is None:
         return tr("Not measured yet: Score again measures it on cases it never saw.")

@@ -15,7 +15,7 @@ from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, tr_n
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 
 _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
 _WIDTHS = (150, 100, 150, 150, 60)
@@ -30,8 +30,8 @@ class ExportsDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``lines`` as :func:`semblance.core.workflows.library.exported.exports` gives them; ``save`` is given the file
-        that was chosen for the list, and the list as CSV text."""
+        """``lines`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` gets the
+        file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._keep = save
         self._rows = [_cells(line) for line in reversed(lines)]

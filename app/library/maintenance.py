@@ -11,10 +11,10 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.imaging.limits import size_text
 from semblance.core.language import tr
-from semblance.core.workflows.library import exported
-from semblance.core.workflows.upkeep import backing_up, checking
-from semblance.core.workflows.upkeep.backing_up import RestoreResult
-from semblance.core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.maintenance import backup, verify_library
+from semblance.core.workflows.maintenance.backup import RestoreResult
+from semblance.core.workflows.maintenance.problems import VerificationResult
 
 
 def back_up(context: Context, file: Path) -> None:
@@ -22,7 +22,7 @@ def back_up(context: Context, file: Path) -> None:
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run(tr("Backing up {name}", name=path.name), backing_up.back_up, path, file)
+    job = context.jobs.run(tr("Backing up {name}", name=path.name), backup.back_up, path, file)
 
     def tell(document: dict[str, Any]) -> None:
         size = size_text(document["bytes"])
@@ -51,7 +51,7 @@ def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> N
         return
     job = context.jobs.run(
         tr("Reading the log of exports"),
-        exported.exports,
+        list_exports,
         path,
         channel="exports",
         quiet=True,
@@ -63,7 +63,7 @@ def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> N
 
 def restore(context: Context, file: Path, library: Path) -> None:
     """Make ``library`` of the backup ``file`` and open it."""
-    job = context.jobs.run(tr("Restoring {name}", name=file.name), backing_up.restore, file, library)
+    job = context.jobs.run(tr("Restoring {name}", name=file.name), backup.restore, file, library)
 
     def show(result: RestoreResult) -> None:
         if result.missing:
@@ -76,15 +76,17 @@ def restore(context: Context, file: Path, library: Path) -> None:
     context.follow(job, show)
 
 
-def check(context: Context, then: Callable[[CheckResult], None], *, repair: bool = False) -> Job | None:
+def check(
+    context: Context, then: Callable[[VerificationResult], None], *, repair: bool = False
+) -> Job | None:
     """Look at everything in the open library; ``then`` gets what was found. With ``repair`` mend it."""
     path = context.state.path
     if path is None:
         return None
     title = tr("Mending {name}", name=path.name) if repair else tr("Checking {name}", name=path.name)
-    job = context.jobs.run(title, checking.check_library, path, repair=repair, channel="check")
+    job = context.jobs.run(title, verify_library.verify_library, path, repair=repair, channel="check")
 
-    def show(result: CheckResult) -> None:
+    def show(result: VerificationResult) -> None:
         if repair and context.state.path == path:
             libraries.renew(context)
         then(result)

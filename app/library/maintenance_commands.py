@@ -17,7 +17,7 @@ from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
-from semblance.core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.maintenance.problems import VerificationResult
 
 _BACKUP = tr("Backup of a library (*.zip)")
 
@@ -88,7 +88,7 @@ class MaintenanceCommands(QObject):
 
         dialog = CheckDialog(save, self._parent)
 
-        def show(result: CheckResult) -> None:
+        def show(result: VerificationResult) -> None:
             if isValid(dialog):
                 dialog.show_result(result, writable=library.writable)
 

@@ -32,7 +32,7 @@ from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.core.language import format_number, tr, tr_n
-from semblance.core.library.columns import NO_FINDING
+from semblance.core.library.case_columns import NO_FINDING
 from semblance.core.searches.query import Query
 
 #: Findings listed before the list begins to scroll.

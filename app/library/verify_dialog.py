@@ -18,8 +18,8 @@ from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, tr_n, tr_name, translate
-from semblance.core.reports.cells import csv_text
-from semblance.core.workflows.upkeep.findings import CheckResult, Finding
+from semblance.core.reports.csv_table import csv_text
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)
@@ -34,7 +34,7 @@ class CheckDialog(Dialog):
         """``save`` is given the file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._keep = save
-        self._result: CheckResult | None = None
+        self._result: VerificationResult | None = None
         self.setWindowTitle(tr("Check this library"))
         give_size(self, 860, 440)
         self._told = Words(tr("Checking…"))
@@ -53,7 +53,7 @@ class CheckDialog(Dialog):
         column_.addLayout(closing_row(self, self.repair, self.save_list))
         self._enable(writable=False)
 
-    def show_result(self, result: CheckResult, *, writable: bool) -> None:
+    def show_result(self, result: VerificationResult, *, writable: bool) -> None:
         """What a check or a repair gave; without ``writable`` nothing can be mended."""
         self._result = result
         harm = len(result.open_harm)
@@ -99,7 +99,7 @@ class CheckDialog(Dialog):
             self._keep(Path(chosen), csv_text((*_COLUMNS, tr("Files")), lines))
 
 
-def _cells(finding: Finding) -> tuple[str, str, str]:
+def _cells(finding: Problem) -> tuple[str, str, str]:
     return (
         tr_name(finding.part),
         translate(finding.says),

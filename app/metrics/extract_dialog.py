@@ -19,7 +19,7 @@ from semblance.app.widgets.wrapped_label import Words
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 
 class ExtractDialog(Dialog):
@@ -29,7 +29,7 @@ class ExtractDialog(Dialog):
         super().__init__(parent)
         self.setWindowTitle(tr("Extract features"))
         self.setMinimumWidth(theme().px(480))
-        self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.fits]
+        self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.is_suitable]
         self._library = library
         self._choice = QComboBox()
         for extractor in self._extractors:
@@ -122,7 +122,7 @@ def _others(library: LibrarySnapshot) -> str:
     """Which extractors are not offered, by reason."""
     reasons: dict[str, list[str]] = {}
     for fit in library.extractors:
-        if not fit.fits:
+        if not fit.is_suitable:
             reasons.setdefault(translate(fit.reason), []).append(tr_name(extractor_class(fit.name).title))
     told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
     return tr("Not offered: {told}.", told=told) if told and len(library.columns) else ""

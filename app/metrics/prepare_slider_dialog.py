@@ -14,9 +14,9 @@ from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
-from semblance.core.workflows.library.opening import LibrarySnapshot
-from semblance.core.workflows.metrics.slider_steps import PLACES, gather
-from semblance.core.workflows.metrics.train_metric import HELD_OUT, TrainRequest
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.metrics.slider_steps import PLACES, sliders_by_name
+from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")
 
@@ -28,7 +28,7 @@ class PrepareSliderDialog(Dialog):
         super().__init__(parent)
         self.setWindowTitle(tr("Prepare visual–diagnostic slider"))
         self.setMinimumWidth(theme().px(440))
-        self._sliders = gather((metric.name, metric.card) for metric in library.metrics)
+        self._sliders = sliders_by_name((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
         told = Words(

@@ -11,8 +11,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
 from semblance.core.workflows.metrics import slider
-from semblance.core.workflows.metrics.slider_steps import BEGIN, Slider, SliderStep
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.slider_steps import DEFAULT_PLACE, Slider, SliderStep
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import rank_cases
 
 
@@ -30,7 +30,7 @@ def choose(context: Context, name: str) -> None:
         context.state.set_metric(name)
     else:
         here = current(context.state)[1]
-        context.state.set_metric(found.nearest(here.place if here else BEGIN).metric)
+        context.state.set_metric(found.nearest(here.place if here else DEFAULT_PLACE).metric)
     search_operations.rank(context)
     if found is not None:
         warm(context, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semblance.core.language import tr
-from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep, gather, slider_of
+from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep, slider_of, sliders_by_name
 
 if TYPE_CHECKING:
     from semblance.app.shell.state import State
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def sliders(state: State) -> dict[str, Slider]:
     """Those of the open library by name."""
     metrics = state.library.metrics if state.library else ()
-    return gather((metric.name, metric.card) for metric in metrics)
+    return sliders_by_name((metric.name, metric.card) for metric in metrics)
 
 
 def current(state: State) -> tuple[Slider | None, SliderStep | None]:

@@ -13,9 +13,11 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
 from semblance.core.workflows.evaluation import hardest_queries
-from semblance.core.workflows.evaluation.hardest_queries import Hardest
-from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, TrainResult
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
+from semblance.core.workflows.metrics import score_metric, train_metric
+from semblance.core.workflows.metrics.train_metric import TrainResult
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
@@ -31,7 +33,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
     state.set_training(run)
 
     def show_run() -> None:
-        """Show this train_metric, unless another one is shown that still goes on."""
+        """Show this training, unless another one is shown that still goes on."""
         shown = state.training
         if state.path == path and (shown is None or shown.name == run.name or not shown.running):
             state.set_training(run)
@@ -83,7 +85,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
         channel="hardest",
     )
 
-    def show(found: Hardest) -> None:
+    def show(found: HardestQueries) -> None:
         if state.path != path:
             return
         if not found.rows:
@@ -112,7 +114,7 @@ def score(context: Context) -> Job | None:
         return None
     job = context.jobs.run(
         tr("Scoring {name}", name=state.metric.name),
-        train_metric.score_metric,
+        score_metric.score_metric,
         state.path,
         state.metric.name,
         channel="score",

@@ -37,9 +37,10 @@ from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.registry import grouped_learners, learners
-from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
+from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
+from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
-from semblance.core.workflows.metrics.train_metric import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 
 if TYPE_CHECKING:
     from semblance.app.widgets.plots.live_curve import LiveCurve

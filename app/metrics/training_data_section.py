@@ -16,7 +16,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr, tr_n
 from semblance.core.metrics.learner import Learner
 from semblance.core.parameters import Value
-from semblance.core.workflows.metrics.supervision import check_takes_judgements
+from semblance.core.workflows.metrics.supervision import check_accepts_judgements
 
 VISUAL = "visual_neighbours"
 
@@ -94,7 +94,7 @@ class TrainSources(QWidget):
         if self.judgements.isChecked():
             for learner in learners:
                 try:
-                    check_takes_judgements(learner)
+                    check_accepts_judgements(learner)
                 except BadInput as error:
                     return str(error)
         elif not self.findings.isChecked() and any(learner.accepts for learner in learners):

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from semblance.app.reports import write_report
+from semblance.app.reports import report_operations
 from semblance.app.reports.report_dialog import ReportDialog, queries_of
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
@@ -45,9 +45,9 @@ class ReportCommands(QObject):
         )
         if dialog.exec() == QDialog.DialogCode.Accepted:
             if cases := dialog.cases():
-                write_report.write_reports(self._context, dialog.target, cases, dialog.form(), dialog.options)
+                report_operations.write_reports(self._context, dialog.target, cases, dialog.form(), dialog.options)
             else:
-                write_report.write_report(self._context, dialog.target, dialog.options)
+                report_operations.write_report(self._context, dialog.target, dialog.options)
         dialog.deleteLater()
 
     def reopen(self) -> None:
@@ -56,4 +56,4 @@ class ReportCommands(QObject):
             self._parent, tr("Open a report"), "", tr("JSON report (*.json)")
         )
         if chosen:
-            write_report.reopen(self._context, Path(chosen))
+            report_operations.reopen(self._context, Path(chosen))

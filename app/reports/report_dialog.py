@@ -1,4 +1,4 @@
-"""What a report is of, in which form, and what it may tell; chosen before anything is written."""
+"""The dialog in which a report's queries, format and privacy are chosen before it is written."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ FORMS = (
     ("csv", tr("CSV, the ranking as a table")),
     ("dcm", tr("DICOM, a PDF for the image archive")),
 )
-DE_IDENTIFIED = tr("Left out: patient ids, folders of files, names in file headers. Text in images stays.")
-IDENTIFIED = tr("Patient ids and paths of files will stand in it. Mind where it goes.")
+DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
+IDENTIFIED = tr("The report shows patient ids and paths of files. Mind where it goes.")
+FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class ReportDialog(Dialog):
         self._rows.addRow(tr("Logo"), self._logo_row())
         self._rows.addRow(tr("Comment"), self._comment)
         self._rows.addRow(tr("Patients"), self._identified)
-        self._rows.addRow("", self._told)
+        self._rows.addRow("", self._free_text)
+        self._rows.addRow("", self._privacy)
         self._problem = Words(role="error")
         self._problem.hide()
         self.write = go_button(tr("Write…"))
@@ -75,7 +77,7 @@ class ReportDialog(Dialog):
         column.addLayout(self._rows)
         column.addWidget(self._problem)
         column.addLayout(go_or_cancel(self, self.write))
-        self._tell()
+        self._update()
 
     def cases(self) -> tuple[str, ...]:
         """The cases asked, one report each; none: the present query."""
@@ -108,12 +110,14 @@ class ReportDialog(Dialog):
         self._comment.setAccessibleName(tr("Comment"))
         self._comment.setTabChangesFocus(True)
         self._comment.setFixedHeight(theme().px(88))
-        self._identified = QCheckBox(tr("Tell who the patients are"))
-        self._told = Words(role="small")
+        self._identified = QCheckBox(tr("Include patient identifiers"))
+        self._free_text = QCheckBox(tr("Include free text"))
+        self._privacy = Words(role="small")
         self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
-        self._form.currentIndexChanged.connect(self._tell)
-        self._identified.toggled.connect(self._tell)
+        self._form.currentIndexChanged.connect(self._update)
+        self._identified.toggled.connect(self._update)
+        self._free_text.toggled.connect(self._update)
 
     def _logo_row(self) -> QHBoxLayout:
         choose = QPushButton(tr("Choose…"))
@@ -123,8 +127,10 @@ class ReportDialog(Dialog):
         row.addWidget(choose)
         return row
 
-    def _tell(self) -> None:
-        self._told.setText(IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED)
+    def _update(self) -> None:
+        warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
+        warning += [FREE_TEXT] if self._free_text.isChecked() else []
+        self._privacy.setText(" ".join(warning))
         on_pages = self.form() in ("pdf", "dcm")
         self._rows.setRowVisible(self._page, on_pages)
         self._problem.hide()
@@ -144,6 +150,7 @@ class ReportDialog(Dialog):
                 read_logo(Path(logo).expanduser()) if logo else None,
                 self._comment.toPlainText().strip(),
                 self._identified.isChecked(),
+                self._free_text.isChecked(),
             )
         except SemblanceError as error:
             self._problem.setText(f"{error.message} {error.hint}".strip())

@@ -34,8 +34,8 @@ from semblance.core.language import tr, tr_name
 from semblance.core.metrics.registry import grouped_learners
 from semblance.core.parameters import Parameter
 from semblance.core.research.spec import EACH, NESTED, ExperimentSpec
-from semblance.core.workflows.library.opening import LibrarySnapshot
-from semblance.core.workflows.research.experiment_options import Options, spec_of
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
 
 #: Ticked at first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"
@@ -300,8 +300,8 @@ class ExperimentForm(QWidget):
             tables, libraries, others = (), (), tuple(rest)
         repeats, seed, most = (numbers[key] for key in ("repeats", "seed", "max_cases"))
         assert isinstance(repeats, int) and isinstance(seed, int) and isinstance(most, int)
-        return spec_of(
-            Options(
+        return experiment_spec(
+            ExperimentOptions(
                 tables=tables,
                 libraries=libraries,
                 train_on=first,

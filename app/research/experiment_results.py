@@ -32,7 +32,7 @@ from semblance.core.research.titles import (
     cases_title,
     learner_title,
     protocol_title,
-    ranks_shown,
+    rank_plot_data,
     score_title,
 )
 
@@ -301,7 +301,7 @@ class ExperimentResults(QWidget):
         if drawn != self._drawn and self.tabs.currentIndex() == 1 and self.isVisible():
             self._drawn = drawn
             run_experiment.draw(self._context, test, self._show_ranks, **look)
-        names = sorted(ranks_shown(test)[0].items(), key=lambda pair: pair[1])
+        names = sorted(rank_plot_data(test)[0].items(), key=lambda pair: pair[1])
         self.ranks.setAccessibleName(
             tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))
         )

@@ -7,13 +7,15 @@ from pathlib import Path
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
-from semblance.core.workflows.library import exported
+from semblance.core.workflows.library import exports
 
 
 def note(context: Context, what: str, kind: str) -> None:
     """Add a line to the log of the open library: what the window writes by itself."""
     if context.state.path is not None:
-        job = context.jobs.run("", exported.note, context.state.path, what, kind, lane=Lane.LOOK, quiet=True)
+        job = context.jobs.run(
+            "", exports.note_window_export, context.state.path, what, kind, lane=Lane.LOOK, quiet=True
+        )
         job.failed.connect(context.messages.error)
 
 

@@ -19,7 +19,7 @@ from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
 from semblance.core.tasks import Cancelled
-from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.library.close_library import close_library
 
 #: A job shows itself only when it is still running after this time.
 SHOW_AFTER_MS = 600
@@ -261,11 +261,11 @@ class Jobs(QObject):
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, lane=lane, quiet=True)
 
-    def let_go(self, library: Path) -> None:
+    def close_library(self, library: Path) -> None:
         """Let every process forget ``library``, which was closed, after what was asked of it before."""
         for lane in self._engines:
             if _LANES[lane][0] == 1:
-                self.run("", let_go, library, lane=lane, quiet=True)
+                self.run("", close_library, library, lane=lane, quiet=True)
 
     def shutdown(self) -> None:
         """Cancel everything and wait until every process is gone."""
@@ -279,7 +279,9 @@ class Jobs(QObject):
         if lane not in self._engines:
             workers, niceness = _LANES[lane]
             # One of several processes cannot be told apart to let a library go later.
-            self._engines[lane] = Engine(workers, niceness=niceness, after=let_go if workers > 1 else None)
+            self._engines[lane] = Engine(
+                workers, niceness=niceness, after=close_library if workers > 1 else None
+            )
         return self._engines[lane]
 
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:

@@ -12,9 +12,10 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.workflows.library import importing, opening, relinking
-from semblance.core.workflows.library.importing import ImportResult
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library import import_source as import_workflow
+from semblance.core.workflows.library import library_snapshot, relink_images
+from semblance.core.workflows.library.import_source import ImportResult
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.searches import saved_searches as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
@@ -25,7 +26,11 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
     """Show the library at ``path`` as it was left, or say why not."""
     context.state.opening = path
     job = context.jobs.run(
-        tr("Opening {name}", name=path.name), opening.publish, path, lane=Lane.LOOK, channel="library"
+        tr("Opening {name}", name=path.name),
+        library_snapshot.read_snapshot,
+        path,
+        lane=Lane.LOOK,
+        channel="library",
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
@@ -33,7 +38,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         _leave(context)
         context.state.set_library(snapshot)
         if before is not None and before != path:
-            context.jobs.let_go(before)
+            context.jobs.close_library(before)
         context.settings.opened(path)
         context.settings.last_library = path
         if not snapshot.writable:
@@ -60,7 +65,12 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
     if then is not None:
         waiting.append((path, then))
     job = context.jobs.run(
-        tr("Reading the library"), opening.publish, path, lane=Lane.LOOK, channel="renew", quiet=True
+        tr("Reading the library"),
+        library_snapshot.read_snapshot,
+        path,
+        lane=Lane.LOOK,
+        channel="renew",
+        quiet=True,
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
@@ -82,14 +92,14 @@ def close_library(context: Context) -> None:
     before = context.state.path
     context.state.set_library(None)
     if before is not None:
-        context.jobs.let_go(before)
+        context.jobs.close_library(before)
 
 
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
     """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
     job = context.jobs.run(
         tr("Looking into {name}", name=source.name),
-        importing.recognise_source,
+        import_workflow.recognise_source,
         source,
         lane=Lane.LOOK,
         channel="recognise",
@@ -109,7 +119,7 @@ def import_source(
     """Bring ``source`` into ``library`` in the background and show it; ``identified`` keeps patient ids."""
     job = context.jobs.run(
         tr("Importing {name}", name=source.name),
-        importing.import_source,
+        import_workflow.import_source,
         source,
         library,
         kind=kind,
@@ -155,9 +165,9 @@ def relink(context: Context, folder: Path) -> None:
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run(tr("Finding moved images"), relinking.relink, path, folder)
+    job = context.jobs.run(tr("Finding moved images"), relink_images.relink, path, folder)
 
-    def show(result: relinking.RelinkResult) -> None:
+    def show(result: relink_images.RelinkResult) -> None:
         context.messages.info(
             tr(
                 "{found:,} images found again, {missing:,} still missing.",
@@ -190,7 +200,7 @@ def _remember(context: Context) -> Job | None:
         return None
     job = context.jobs.run(
         tr("Keeping what is shown"),
-        opening.save_state,
+        library_snapshot.save_state,
         library.path,
         context.state.memory(),
         lane=Lane.LOOK,

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from semblance.core.imaging.region import Region
-    from semblance.core.library.columns import CaseColumns
-    from semblance.core.workflows.imaging.view_images import WindowLevel
-    from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
-    from semblance.core.workflows.metrics.train_metric import CurvePoint
+    from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.workflows.imaging.card_images import WindowLevel
+    from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
+    from semblance.core.workflows.metrics.training_curve import CurvePoint
     from semblance.core.workflows.searches.rank_cases import RankedSearch
     from semblance.core.workflows.searches.search_result import SearchResult
 
@@ -139,7 +139,7 @@ class State(QObject):
 
     @cached_property
     def _no_cases(self) -> CaseColumns:
-        from semblance.core.library.columns import no_cases
+        from semblance.core.library.case_columns import no_cases
 
         return no_cases()
 

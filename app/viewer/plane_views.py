@@ -46,7 +46,7 @@ class PlaneViews(QStackedWidget):
         column = vbox(both, spacing=1)
         for axis, view in self.views.items():
             view.editable = False
-            view.setAccessibleName(tr("CutPlane across the slices"))
+            view.setAccessibleName(tr("Plane across the slices"))
             column.addWidget(view, 1)
             view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))

@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 if TYPE_CHECKING:
     from semblance.core.imaging.display import DisplayImage
     from semblance.core.imaging.region import Region
-    from semblance.core.library.columns import CaseColumns
+    from semblance.core.library.case_columns import CaseColumns
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from semblance.app.shell.theme import news, theme
 from semblance.app.widgets.finding_chip import SIDE, UNKNOWN, chip_pixmap
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 
 #: Cases whose findings are shown.
 NEAREST = 10

@@ -20,7 +20,7 @@ from semblance.app.shell.lazy import later
 from semblance.app.widgets.thumbnail_loader import Done, Thumbnails
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
     from semblance.app.research.two_metrics.page import TwoMetricsPanel
@@ -229,7 +229,7 @@ class Panels(QObject):
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), view_images.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

@@ -16,7 +16,7 @@ from semblance.core.language import tr, tr_n
 from semblance.core.workflows.metrics.slider_steps import slider_of
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.library.opening import MetricFacts
+    from semblance.core.workflows.library.library_snapshot import MetricFacts
 
 
 def make_pickers(context: Context) -> list[Picker]:

@@ -8,7 +8,7 @@ from semblance.core.tasks import SILENT, Reporter
 TO_OPEN = (
     "numpy._core",
     "semblance.core.library.importers.registry",
-    "semblance.core.workflows.library.opening",
+    "semblance.core.workflows.library.library_snapshot",
     "semblance.core.metrics.registry",
     "semblance.core.workflows.searches.rank_cases",
     "semblance.app.shell.library_operations",
@@ -39,14 +39,14 @@ def warm_looking(*, reporter: Reporter = SILENT) -> None:
 
     import semblance.core.imaging.raster
     import semblance.core.workflows.imaging.view_images
-    import semblance.core.workflows.library.opening
+    import semblance.core.workflows.library.library_snapshot
 
     reporter.progress(1, 1, "")
     _ = (
         PIL.Image,
         semblance.core.imaging.raster,
         semblance.core.workflows.imaging.view_images,
-        semblance.core.workflows.library.opening,
+        semblance.core.workflows.library.library_snapshot,
     )
 
 

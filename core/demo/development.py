@@ -28,6 +28,7 @@ class Exposure:
 
 
 def exposure(rng: np.random.Generator) -> Exposure:
+    """A random :class:`Exposure`, drawn from ``rng``."""
     return Exposure(
         scatter=float(rng.uniform(0.02, 0.10)),
         noise=float(rng.uniform(0.006, 0.02)),

@@ -19,6 +19,7 @@ from semblance.core.demo import mammogram
 from semblance.core.demo.images import NOTICE, RADIOGRAPHS, ImageOrder, write
 from semblance.core.engine import Engine, Task
 from semblance.core.errors import SemblanceError
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
@@ -81,8 +82,8 @@ def generate(
                 parent.mkdir(parents=True, exist_ok=True)
         _draw_all(work, executor, reporter)
         for where, orders in work:
-            _put(where / "labels.csv", _labels(orders))
-        _put(folder / MANIFEST, json.dumps(description, indent=1))
+            write_file(where / "labels.csv", _labels(orders).encode())
+        write_file(folder / MANIFEST, json.dumps(description, indent=1).encode())
     except OSError as error:
         raise _unwritable(folder, error) from error
     return made
@@ -211,12 +212,6 @@ def _remove_listed(folder: Path) -> None:
         if inside and target.suffix == ".png" and target.is_file():
             target.unlink()
     (folder / MANIFEST).unlink(missing_ok=True)
-
-
-def _put(path: Path, text: str) -> None:
-    half_written = path.with_name(f"{path.name}.part")
-    half_written.write_text(text, encoding="utf-8", newline="")
-    half_written.replace(path)
 
 
 def _unwritable(folder: Path, error: OSError) -> SemblanceError:

@@ -83,9 +83,11 @@ def plan(rng: np.random.Generator, patients: int) -> list[Lesion]:
 
 
 def breast_of(seed: int, patient: int) -> Breast:
+    """The breast of ``patient``: the same for the same ``seed``."""
     return breast(np.random.default_rng([seed, 1, patient]))
 
 
 def mass_of(seed: int, lesion: Lesion) -> Mass:
+    """The mass of ``lesion``: the same for the same ``seed``."""
     rng = np.random.default_rng([seed, 2, lesion.patient, lesion.number])
     return mass(rng, malignant=lesion.malignant)

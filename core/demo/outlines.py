@@ -60,6 +60,7 @@ def ellipse(x: float, y: float, rx: float, ry: float, turn: float = 0.0, n: int 
 
 
 def mirrored(points: Points) -> Points:
+    """``points`` (n, 2) with left and right exchanged."""
     return np.asarray(points * np.array([-1.0, 1.0]))
 
 

@@ -112,7 +112,7 @@ class Cluster:
     def submit(self, function: Callable[..., Any], *args: Any) -> ClusterTask:
         return ClusterTask(self._client.submit(function, *args, pure=False), self.address)
 
-    def hand_out(self, file: Path) -> Any:
+    def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
         return self._client.scatter(file.read_bytes())
 

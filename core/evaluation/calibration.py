@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.calibrators import FITS, ISOTONIC, PLATT, VoteMap, log_odds
+from semblance.core.evaluation.calibrators import FITS, ISOTONIC, PLATT, Calibrator, log_odds
 from semblance.core.evaluation.reliability import Bin, expected_calibration_error, perfect_error, reliability
 from semblance.core.evaluation.splits import folds
 from semblance.core.evaluation.vote_spread import VoteSpread
@@ -36,7 +36,7 @@ RESAMPLES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOutVotes:
+class NeighbourVotes:
     """What the nearest of held-out cases voted, (q,) each.
 
     ``votes`` of ``voters`` were for ``finding`` (``None``: for the finding with most votes), and ``truth``
@@ -84,7 +84,7 @@ class Calibration:
     cases: tuple[tuple[int, float, bool], ...]
 
     @property
-    def poor(self) -> bool:
+    def is_poor(self) -> bool:
         """Whether the estimates err by more than chance allows."""
         return self.ece > self.perfect
 
@@ -165,7 +165,7 @@ class Calibration:
             ) from problem
 
 
-def kept_calibration(scores: Mapping[str, Any] | None) -> Calibration | None:
+def stored_calibration(scores: Mapping[str, Any] | None) -> Calibration | None:
     """That among the kept ``scores`` of a metric; ``None`` where there is none that can be read."""
     kept = (scores or {}).get("calibration")
     if not kept:
@@ -177,7 +177,7 @@ def kept_calibration(scores: Mapping[str, Any] | None) -> Calibration | None:
 
 
 def calibrate(
-    held_out: HeldOutVotes, findings: Sequence[str], *, most_voters: int = 10, seed: int = 0
+    held_out: NeighbourVotes, findings: Sequence[str], *, most_voters: int = 10, seed: int = 0
 ) -> Calibration | None:
     """The calibration that ``held_out`` votes allow; ``None`` for too few cases, or all of one outcome.
 
@@ -254,7 +254,7 @@ class _Levels:
         split = folds(outcome, names, seed, min(FOLDS, most))
         return [(here[one.train], here[one.test]) for one in split]
 
-    def fit(self, kind: str) -> VoteMap:
+    def fit(self, kind: str) -> Calibrator:
         return FITS[kind](self.odds, self.positive, self.total)
 
     def best(self, seed: int) -> str:

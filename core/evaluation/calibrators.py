@@ -16,7 +16,7 @@ _LEAST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class VoteMap:
+class Calibrator:
     """``kind`` and the function from log-odds of votes (n,) to probabilities (n,)."""
 
     kind: str
@@ -33,7 +33,7 @@ def log_odds(votes: npt.ArrayLike, voters: npt.ArrayLike) -> Vector:
     return odds
 
 
-def fit_platt(odds: Vector, positive: Vector, total: Vector) -> VoteMap:
+def fit_platt(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
     """Logistic regression on the log-odds, with the smoothed targets of Platt (1999), section 2.2.
 
     ``odds`` (n,); of ``total`` (n,) cases there ``positive`` (n,) have the finding. The slope is never
@@ -58,10 +58,10 @@ def fit_platt(odds: Vector, positive: Vector, total: Vector) -> VoteMap:
             break
     if slope < 0.0:
         slope, shift = 0.0, float(np.log(target.sum() / max(float((total - target).sum()), 1e-9)))
-    return VoteMap(PLATT, lambda x: 1.0 / (1.0 + np.exp(-np.clip(shift + slope * x, -35.0, 35.0))))
+    return Calibrator(PLATT, lambda x: 1.0 / (1.0 + np.exp(-np.clip(shift + slope * x, -35.0, 35.0))))
 
 
-def fit_isotonic(odds: Vector, positive: Vector, total: Vector) -> VoteMap:
+def fit_isotonic(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
     """The monotone step function nearest to the shares observed, straight between the levels.
 
     By pooling adjacent violators; every level counts one more case at the overall share, so that a pool of
@@ -81,7 +81,7 @@ def fit_isotonic(odds: Vector, positive: Vector, total: Vector) -> VoteMap:
             last = pools.pop()
             pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
     heights = np.concatenate([np.full(int(count), h / c) for h, c, count in pools])
-    return VoteMap(ISOTONIC, lambda x: np.interp(x, levels, heights))
+    return Calibrator(ISOTONIC, lambda x: np.interp(x, levels, heights))
 
 
-FITS: dict[str, Callable[[Vector, Vector, Vector], VoteMap]] = {PLATT: fit_platt, ISOTONIC: fit_isotonic}
+FITS: dict[str, Callable[[Vector, Vector, Vector], Calibrator]] = {PLATT: fit_platt, ISOTONIC: fit_isotonic}

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.splits import together
+from semblance.core.evaluation.splits import split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.library import open_library
-from semblance.core.library.importers.tables_csv import Table, read_table
+from semblance.core.library.importers.read_table import Table, read_table
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -85,7 +85,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
         case_ids=np.array([facts[int(row)][2] for row in rows], dtype=np.str_),
-        units=together(patients, contents, [images.get(int(row)) for row in rows]),
+        units=split_units(patients, contents, [images.get(int(row)) for row in rows]),
         attributes={
             name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes

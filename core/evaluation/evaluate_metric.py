@@ -13,9 +13,9 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.result import number_or_none
-from semblance.core.evaluation.roc import auc_with_interval, defined, roc
+from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
 from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
-from semblance.core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
+from semblance.core.evaluation.splits import Rows, check_leakage_between, patient_codes, patients_known
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
@@ -198,7 +198,7 @@ def evaluate_metric(
         BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
         Cancelled: the reporter asked for it.
     """
-    check_no_leak(train, test, data.units, data.n_cases)
+    check_leakage_between(train, test, data.units, data.n_cases)
     if not len(train) or not len(test):
         raise BadInput(
             "No case was held out from training.", "Hold out some cases, to measure the metric on."
@@ -247,7 +247,7 @@ def _curves(vote: Votes, asked: Rows, names: list[str], patients: Rows | None) -
     curves = {}
     for finding, name in enumerate(names):
         positive = asked == finding
-        if defined(positive):
+        if is_defined(positive):
             shares = vote.plain[:, finding]
             corners, area = roc(shares, positive), auc_with_interval(shares, positive, patients)
             curves[name] = FindingRoc(

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.calibration import HeldOutVotes
+from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.retrieval.index import Index, Rows
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
@@ -19,7 +19,7 @@ MOST = 4000
 VOTERS = 10
 
 
-def held_out_votes(
+def neighbour_votes(
     index: Index | ScanIndex,
     coordinates: npt.NDArray[np.floating],
     ties: npt.NDArray[np.floating] | None,
@@ -32,7 +32,7 @@ def held_out_votes(
     measured_on: str,
     seed: int = 0,
     reporter: Reporter = SILENT,
-) -> HeldOutVotes | None:
+) -> NeighbourVotes | None:
     """The votes of the :data:`VOTERS` nearest of the cases ``asked``, places in the index.
 
     ``coordinates`` (n, m) and ``ties`` (n, d) are what ``index`` holds; ``findings`` (n,), ``None`` for a
@@ -55,7 +55,7 @@ def held_out_votes(
         if number % 64 == 0:
             reporter.check_cancelled()
             reporter.progress(number, len(asked), "Calibrating the vote")
-        query = Query(
+        query = EmbeddedQuery(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),
             place,
@@ -70,7 +70,7 @@ def held_out_votes(
     known = [patients[place] for place in asked.tolist()]
     codes: dict[object, int] = {}
     units = [codes.setdefault(name or ("", at), len(codes)) for at, name in enumerate(known)]
-    return HeldOutVotes(
+    return NeighbourVotes(
         rows[asked],
         votes,
         voters,

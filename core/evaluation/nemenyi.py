@@ -29,7 +29,7 @@ def critical_difference(learners: int, tables: int, alpha: float = ALPHA) -> flo
     return float(q * (learners * (learners + 1) / (6.0 * tables)) ** 0.5)
 
 
-def groups_alike(ranks: Mapping[str, float], distance: float) -> tuple[tuple[str, ...], ...]:
+def indistinguishable_groups(ranks: Mapping[str, float], distance: float) -> tuple[tuple[str, ...], ...]:
     """Largest runs of at least two learners, best first, whose ranks lie within ``distance``."""
     ordered = sorted(ranks, key=lambda name: ranks[name])
     found: list[tuple[str, ...]] = []
@@ -45,5 +45,5 @@ def groups_alike(ranks: Mapping[str, float], distance: float) -> tuple[tuple[str
 def nemenyi_json(test: Friedman, alpha: float = ALPHA) -> dict[str, Any]:
     """The ``critical_difference`` at ``alpha`` and the ``alike`` groups of a test's average ranks."""
     distance = critical_difference(len(test.ranks), test.tables, alpha)
-    alike = [list(group) for group in groups_alike(test.ranks, distance)]
+    alike = [list(group) for group in indistinguishable_groups(test.ranks, distance)]
     return {"alpha": alpha, "critical_difference": distance, "alike": alike}

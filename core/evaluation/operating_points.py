@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from semblance.core.evaluation.roc import Truth, Vector, defined
+from semblance.core.evaluation.roc import Truth, Vector, is_defined
 from semblance.core.evaluation.splits import Rows
 
 #: How often patients are drawn.
@@ -51,7 +51,7 @@ def bootstrap(
     for _ in range(draws):
         drawn = rng.integers(len(members), size=len(members))
         rows = drawn if patients is None else np.concatenate([members[one] for one in drawn])
-        if defined(positive[rows]):
+        if is_defined(positive[rows]):
             found.append(score(scores[rows], positive[rows]))
     if not found or len(found) < draws / 2:
         return None

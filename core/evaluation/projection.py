@@ -83,7 +83,7 @@ def landmark_scaling(n: int, between: Between, *, seed: int = 0, reporter: Repor
     return Plane(out, share)
 
 
-def nearest_of(
+def nearest_neighbours(
     queries: Rows, among: Rows, k: int, between: Between, reporter: Reporter = SILENT, what: str = ""
 ) -> tuple[Rows, Matrix]:
     """The ``k`` nearest of ``queries`` (q,) in ``among`` (a,), themselves left out: places in ``among``
@@ -116,7 +116,7 @@ class NeighbourMap:
         n = len(start)
         self.moved = _sample(n, most, seed)
         k = min(round(3 * PERPLEXITY), len(self.moved) - 1)
-        near, distances = nearest_of(
+        near, distances = nearest_neighbours(
             self.moved, self.moved, k, between, reporter, tr_lazy("Finding neighbours")
         )
         self._table = attraction(near, distances, PERPLEXITY)
@@ -125,7 +125,7 @@ class NeighbourMap:
         self._others = np.setdiff1d(np.arange(n), self.moved)
         by = min(_PLACED_BY, len(self.moved))
         if len(self._others):
-            self._by, away = nearest_of(
+            self._by, away = nearest_neighbours(
                 self._others, self.moved, by, between, reporter, tr_lazy("Placing the other cases")
             )
             weight = 1.0 / (np.sqrt(away.clip(min=0)) + 1e-9 + 0.1 * np.sqrt(away.clip(min=0)).mean())
@@ -153,7 +153,7 @@ class NeighbourMap:
         return out
 
 
-def neighbours_kept(places: Matrix, between: Between, *, seed: int = 0) -> float | None:
+def neighbour_preservation(places: Matrix, between: Between, *, seed: int = 0) -> float | None:
     """The share of the ten nearest cases that are among the ten nearest on the map too, of a seeded sample of
     cases; ``None`` for fewer than twelve cases."""
     n = len(places)
@@ -165,13 +165,13 @@ def neighbours_kept(places: Matrix, between: Between, *, seed: int = 0) -> float
         away: Matrix = ((places[a][:, None] - places[b]) ** 2).sum(axis=2)
         return away
 
-    near, _ = nearest_of(asked, everyone, NEAREST, between)
-    seen, _ = nearest_of(asked, everyone, NEAREST, on_map)
+    near, _ = nearest_neighbours(asked, everyone, NEAREST, between)
+    seen, _ = nearest_neighbours(asked, everyone, NEAREST, on_map)
     kept = [len(np.intersect1d(a, b)) for a, b in zip(near, seen, strict=True)]
     return float(np.mean(kept)) / NEAREST
 
 
-def between_points(coordinates: Matrix) -> Between:
+def euclidean_distances(coordinates: Matrix) -> Between:
     """Squared Euclidean distances between rows of (n, m) coordinates, good to single precision."""
     single = np.ascontiguousarray(coordinates - coordinates.mean(axis=0), dtype=np.float32)
     squares = np.einsum("ij,ij->i", single, single)

@@ -32,7 +32,7 @@ class AucInterval:
     ci95: tuple[float, float] | None
 
 
-def defined(positive: Truth) -> bool:
+def is_defined(positive: Truth) -> bool:
     """True when there are cases of both sides to tell apart."""
     return bool(positive.any()) and not bool(positive.all())
 

@@ -12,7 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.intp]
-#: Begins the names that :func:`together` makes for cases of one image and no known patient.
+#: Begins the names that :func:`split_units` makes for cases of one image and no known patient.
 ONE_IMAGE = tr_lazy("one image, ")
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
@@ -31,15 +31,15 @@ class HoldOut:
     seed: int
     validation: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
-    def check(self, groups: Groups | None, n: int) -> None:
+    def check_leakage(self, groups: Groups | None, n: int) -> None:
         """Refuse to share a case or a patient between any two of the parts.
 
         Raises:
             BadInput: a case or a patient is in two parts.
         """
-        check_no_leak(self.train, self.test, groups, n)
-        check_no_leak(self.train, self.validation, groups, n)
-        check_no_leak(self.validation, self.test, groups, n)
+        check_leakage_between(self.train, self.test, groups, n)
+        check_leakage_between(self.train, self.validation, groups, n)
+        check_leakage_between(self.validation, self.test, groups, n)
 
     def swapped(self) -> HoldOut:
         """The same with the part to fit on and that to measure on exchanged."""
@@ -69,7 +69,7 @@ def patient_codes(groups: Groups | None, n: int) -> Rows | None:
     return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.intp)
 
 
-def together(patients: Sequence[str | None], *shown: Sequence[object]) -> npt.NDArray[np.str_] | None:
+def split_units(patients: Sequence[str | None], *shown: Sequence[object]) -> npt.NDArray[np.str_] | None:
     """(n,) a name for what must not be split: cases of one patient, and cases equal in one of ``shown``.
 
     ``None`` in ``shown`` is equal to nothing. Whoever is joined to a patient has the patient's name; ""
@@ -105,7 +105,7 @@ def patients_known(groups: Groups | None) -> bool:
     return groups is not None and len(groups) > 0 and all(group not in (None, "") for group in groups)
 
 
-def check_no_leak(train: Rows, test: Rows, groups: Groups | None, n: int) -> None:
+def check_leakage_between(train: Rows, test: Rows, groups: Groups | None, n: int) -> None:
     """Refuse a split that shares a case or a patient between its sides.
 
     Raises:
@@ -188,7 +188,7 @@ def three_parts(
         seed,
         np.flatnonzero(part == 1),
     )
-    split.check(groups, len(findings))
+    split.check_leakage(groups, len(findings))
     return split
 
 
@@ -261,7 +261,7 @@ def _check_enough(n: int, patients: Rows | None, parts: int) -> None:
 
 def _hold_out(test: npt.NDArray[np.bool_], groups: Groups | None, seed: int) -> HoldOut:
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
-    check_no_leak(train_rows, test_rows, groups, len(test))
+    check_leakage_between(train_rows, test_rows, groups, len(test))
     return HoldOut(train_rows, test_rows, patient_codes(groups, len(test)) is not None, seed)
 
 

@@ -122,6 +122,7 @@ class ColourEdgeTexture(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names()
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:

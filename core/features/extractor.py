@@ -18,6 +18,17 @@ from semblance.core.parameters import Parameter, Value, checked
 
 
 @dataclass(frozen=True)
+class FeatureDefinition:
+    """One number: its ``name``, the ``group`` it is explained with, its ``unit`` ("" for plain numbers) and
+    its ``formula`` in words or symbols."""
+
+    name: str
+    group: str
+    unit: str
+    formula: str
+
+
+@dataclass(frozen=True)
 class FeatureName:
     """One column: its ``name``, unique within the extractor, and the ``group`` it is explained with."""
 
@@ -93,7 +104,7 @@ class Extractor(abc.ABC):
         """
         return np.stack(prepared)
 
-    def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
+    def keypoints(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
         """(p, 2) x and y of the local descriptors, in the order of their rows, as shares of the width and
         height of what :meth:`extract` looks at; ``None`` where it describes no single places.
 

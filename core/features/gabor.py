@@ -55,6 +55,7 @@ class Gabor(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names()
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:

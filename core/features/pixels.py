@@ -57,6 +57,7 @@ class Pixels(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names(self._size)
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:

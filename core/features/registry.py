@@ -8,8 +8,8 @@ from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
 from semblance.core.features.local.textons import Textons
 from semblance.core.features.local.visual_words import VisualWords
-from semblance.core.features.lung_texture.extractor import LungTexture
-from semblance.core.features.mass.extractor import Mass
+from semblance.core.features.lung_texture import LungTexture
+from semblance.core.features.mass import Mass
 from semblance.core.features.onnx_encoder import OnnxEncoder
 from semblance.core.features.pixels import Pixels
 from semblance.core.features.polyp.extractor import Polyp

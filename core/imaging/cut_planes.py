@@ -45,7 +45,7 @@ class CutPlane:
         return out
 
     def image(self, volume: Volume, place: int) -> Image:
-        """CutPlane ``place`` of ``volume`` as an image with its own spacing."""
+        """Plane ``place`` of ``volume`` as an image with its own spacing."""
         spacing = self.spacing(volume.spacing_mm)
         return Image(
             self.cut(volume.voxels, place),

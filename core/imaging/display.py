@@ -61,6 +61,7 @@ class DisplayImage:
 
     @property
     def is_colour(self) -> bool:
+        """Whether the levels have three channels."""
         return self.levels[0].ndim == 3
 
     def bare(self) -> DisplayImage:

@@ -64,14 +64,17 @@ class Image:
 
     @property
     def height(self) -> int:
+        """Rows of pixels."""
         return int(self.pixels.shape[0])
 
     @property
     def width(self) -> int:
+        """Columns of pixels."""
         return int(self.pixels.shape[1])
 
     @property
     def is_colour(self) -> bool:
+        """Whether there are three channels, red, green and blue."""
         return self.pixels.ndim == 3
 
     def grey(self) -> npt.NDArray[np.float32]:

@@ -52,19 +52,23 @@ class Ellipse(Outline):
         return Ellipse((width / 2, height / 2), (width / 2, height / 2))
 
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
+        """(height, width) the pixels inside; see :meth:`Outline.mask`."""
         y = (np.arange(height)[:, None] + 0.5 - self.centre[1]) / max(self.radii[1], 1e-9)
         x = (np.arange(width)[None, :] + 0.5 - self.centre[0]) / max(self.radii[0], 1e-9)
         inside: npt.NDArray[np.bool_] = x * x + y * y <= 1.0
         return inside
 
     def shifted(self, right: int, down: int, width: int, height: int) -> Ellipse:
+        """The same shape in another rectangle; see :meth:`Outline.shifted`."""
         return Ellipse((self.centre[0] + right, self.centre[1] + down), self.radii)
 
     def resized(self, wide: float, high: float, width: int, height: int) -> Ellipse:
+        """The stretched shape; see :meth:`Outline.resized`."""
         x, y = self.centre
         return Ellipse((x * wide, y * high), (self.radii[0] * wide, self.radii[1] * high))
 
     def to_json(self) -> dict[str, Any]:
+        """The shape as plain JSON; see :meth:`Outline.to_json`."""
         return {"kind": "ellipse", "centre": list(self.centre), "radii": list(self.radii)}
 
 
@@ -89,12 +93,15 @@ class Polygon(Outline):
         return out
 
     def shifted(self, right: int, down: int, width: int, height: int) -> Polygon:
+        """The same shape in another rectangle; see :meth:`Outline.shifted`."""
         return Polygon(tuple((x + right, y + down) for x, y in self.points))
 
     def resized(self, wide: float, high: float, width: int, height: int) -> Polygon:
+        """The stretched shape; see :meth:`Outline.resized`."""
         return Polygon(tuple((x * wide, y * high) for x, y in self.points))
 
     def to_json(self) -> dict[str, Any]:
+        """The shape as plain JSON; see :meth:`Outline.to_json`."""
         return {"kind": "polygon", "points": [list(point) for point in self.points]}
 
 
@@ -124,12 +131,14 @@ class MaskOutline(Outline):
         return voxels
 
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
+        """(height, width) the pixels inside; see :meth:`Outline.mask`."""
         out = np.zeros((height, width), dtype=np.bool_)
         any_slice: npt.NDArray[np.bool_] = np.logical_or.reduce(self.voxels(), axis=0)[:height, :width]
         out[: any_slice.shape[0], : any_slice.shape[1]] = any_slice
         return out
 
     def shifted(self, right: int, down: int, width: int, height: int) -> MaskOutline:
+        """The same shape in another rectangle; see :meth:`Outline.shifted`."""
         depth, rows, columns = self.shape
         out = np.zeros((depth, height, width), dtype=np.bool_)
         top, left = max(0, down), max(0, right)
@@ -140,11 +149,13 @@ class MaskOutline(Outline):
         return MaskOutline.of(out)
 
     def resized(self, wide: float, high: float, width: int, height: int) -> MaskOutline:
+        """The stretched shape; see :meth:`Outline.resized`."""
         rows = np.minimum((np.arange(height) + 0.5) / high, self.shape[1] - 1).astype(np.intp)
         columns = np.minimum((np.arange(width) + 0.5) / wide, self.shape[2] - 1).astype(np.intp)
         return MaskOutline.of(self.voxels()[:, rows[:, None], columns[None, :]])
 
     def to_json(self) -> dict[str, Any]:
+        """The shape as plain JSON; see :meth:`Outline.to_json`."""
         return {"kind": "mask", "shape": list(self.shape), "runs": list(self.runs)}
 
 

@@ -90,6 +90,7 @@ class Region:
         return out
 
     def to_json(self) -> dict[str, Any]:
+        """The region as plain JSON, the inverse of :meth:`from_json`."""
         shape: dict[str, Any] = {"kind": "rectangle"} if self.outline is None else self.outline.to_json()
         box: dict[str, Any] = {"x": self.x, "y": self.y, "width": self.width, "height": self.height}
         slices = {} if self.z is None else {"z": self.z, "depth": self.depth}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
+from semblance.core.files import write_file
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
@@ -34,7 +35,7 @@ def regions_json(image: Image, regions: list[Region]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "picture": {
+        "picture": {  # the key of version 1 of this file format
             "width": image.width,
             "height": image.height,
             "spacing_mm": None if image.spacing_mm is None else list(image.spacing_mm),
@@ -99,7 +100,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
 def write_regions(path: Path, image: Image, regions: list[Region]) -> None:
     """Save ``regions`` as JSON (UTF-8)."""
     text = json.dumps(regions_json(image, regions), indent=1, allow_nan=False)
-    _replace(path, text.encode())
+    _write(path, text.encode())
 
 
 def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Region]:
@@ -137,7 +138,7 @@ def write_mask(path: Path, region: Region, height: int, width: int) -> None:
 
     packed = io.BytesIO()
     PILImage.fromarray(region.mask(height, width).astype(np.uint8) * np.uint8(255)).save(packed, "PNG")
-    _replace(path, packed.getvalue())
+    _write(path, packed.getvalue())
 
 
 def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
@@ -193,14 +194,10 @@ def _in_mm(region: Region, image: Image) -> dict[str, Any] | None:
     return told
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Write beside and move into place, so that a file is never half written."""
-    beside = path.with_name(f".{path.name}.part")
+def _write(path: Path, data: bytes) -> None:
     try:
-        beside.write_bytes(data)
-        beside.replace(path)
+        write_file(path, data)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise BadInput(
             tr_lazy("'{path}' cannot be written: {strerror}.", path=path, strerror=error.strerror),
             "Choose another folder.",

@@ -38,12 +38,12 @@ class FileStack(Stack):
         first = opened(self._slices[0])
         self.shape = (len(self._slices), first.height, first.width)
 
-    def image(self, place: int) -> Image:
+    def image(self, index: int) -> Image:
         """
         Raises:
             BadInput: no such slice, its file is gone or damaged, or of another size than the first.
         """
-        found = self._opened(self._slices[checked_slice(self, place)])
+        found = self._opened(self._slices[checked_slice(self, index)])
         if (found.height, found.width) != self.shape[1:]:
             raise BadInput(
                 tr_lazy(
@@ -59,19 +59,19 @@ class FileStack(Stack):
         return found
 
 
-def checked_slice(stack: Stack, place: int) -> int:
+def checked_slice(stack: Stack, index: int) -> int:
     """
     Raises:
-        BadInput: ``stack`` has no slice ``place``.
+        BadInput: ``stack`` has no slice ``index``.
     """
-    if not 0 <= place < len(stack):
+    if not 0 <= index < len(stack):
         raise BadInput(
             tr_lazy(
-                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)
+                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=index, n=len(stack)
             ),
             "Choose another.",
         )
-    return place
+    return index
 
 
 def is_volume_shape(shape: tuple[int, ...]) -> bool:

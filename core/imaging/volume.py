@@ -46,11 +46,11 @@ class Volume:
         out += np.float32(self.values.intercept)
         return out
 
-    def image(self, place: int) -> Image:
-        """Slice ``place``."""
+    def image(self, index: int) -> Image:
+        """Slice ``index``."""
         in_plane = None if self.spacing_mm is None else self.spacing_mm[1:]
         return Image(
-            self.voxels[place], self.white, self.name, in_plane, black=self.black, values=self.values
+            self.voxels[index], self.white, self.name, in_plane, black=self.black, values=self.values
         )
 
 
@@ -74,8 +74,8 @@ class Stack(abc.ABC):
         return self.shape[0]
 
     @abc.abstractmethod
-    def image(self, place: int) -> Image:
-        """Slice ``place``, from 0.
+    def image(self, index: int) -> Image:
+        """Slice ``index``, from 0.
 
         Raises:
             BadInput: its file is gone or damaged.
@@ -127,8 +127,8 @@ class Stack(abc.ABC):
             )
         out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
         values, black, white = head.values, head.black, head.white
-        for place in range(first, last):
-            one = head if place == first else self.image(place)
+        for index in range(first, last):
+            one = head if index == first else self.image(index)
             if one.is_colour:
                 raise BadInput(
                     tr_lazy("'{name}' is in colour, and a volume is grey.", name=self.name),
@@ -139,9 +139,9 @@ class Stack(abc.ABC):
                 # PET scales every slice anew: numbers are brought to the first slice's scale.
                 out = out.astype(np.float32, copy=False)
                 cut = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
-            out[place - first] = cut
+            out[index - first] = cut
             if tell is not None:
-                tell(place - first + 1)
+                tell(index - first + 1)
         return Volume(out, values, self.spacing_mm, self.name, (first, top, left), white, black)
 
 
@@ -154,5 +154,6 @@ class ArrayStack(Stack):
         self.name, self.spacing_mm = volume.name, volume.spacing_mm
         self._volume = volume
 
-    def image(self, place: int) -> Image:
-        return self._volume.image(place)
+    def image(self, index: int) -> Image:
+        """Slice ``index`` of the voxels in memory."""
+        return self._volume.image(index)

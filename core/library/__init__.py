@@ -18,9 +18,9 @@ def check_is_library(path: Path) -> None:
     Raises:
         BadInput: nothing is at ``path``, or something else.
     """
-    from semblance.core.library.records import CATALOGUE, ROOMS
+    from semblance.core.library.records import CATALOGUE, LIBRARY_ENTRIES
 
-    for room in ROOMS:
+    for room in LIBRARY_ENTRIES:
         if (path / room).is_symlink():
             raise BadInput(
                 tr_lazy("{path} holds a link in place of its own '{room}'.", path=path, room=room),
@@ -28,7 +28,7 @@ def check_is_library(path: Path) -> None:
                 "themselves in its place, or restore a backup.",
             )
     if not (path / CATALOGUE).is_file():
-        if any((path / room).exists() for room in ROOMS):
+        if any((path / room).exists() for room in LIBRARY_ENTRIES):
             raise BadInput(
                 tr_lazy(
                     "The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE

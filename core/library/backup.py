@@ -6,7 +6,6 @@ import contextlib
 import glob
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
@@ -21,17 +20,17 @@ from typing import IO, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
 from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
-from semblance.core.library.damage import complaints
-from semblance.core.library.database import has_no_room, in_words, plain_errors
+from semblance.core.library.catalogue_damage import integrity_errors
+from semblance.core.library.catalogue_repair import copy_catalogue
+from semblance.core.library.database import disk_is_full, plain_error, plain_errors
 from semblance.core.library.export_log import FILE as EXPORTS
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
-from semblance.core.library.library import sweep
 from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
-from semblance.core.library.salvage import copy_catalogue
 from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
@@ -79,7 +78,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             tr_lazy("{file} lies in the library itself.", file=file),
             "Choose a folder outside it, best on another disk.",
         )
-    sweep(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
+    remove_abandoned(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:
@@ -101,9 +100,9 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             written = _pack(library, copy, kept, part, reporter)
             _read_back(part, reporter)
             size = part.stat().st_size
-            part.replace(file)
+            move_into_place(part, file)
     except sqlite3.Error as error:
-        raise in_words(file.parent if has_no_room(file.parent) else library, str(error)) from error
+        raise plain_error(file.parent if disk_is_full(file.parent) else library, str(error)) from error
     finally:
         for left in (part, copy, copy.with_name(copy.name + "-journal")):
             with contextlib.suppress(OSError):
@@ -134,7 +133,7 @@ def _wanted(library: Path, copy: Path) -> list[str]:
     """Copy the catalogue to ``copy``; the files it counts on, relative to the library."""
     copy.unlink(missing_ok=True)
     copy_catalogue(library / CATALOGUE, copy)
-    if wrong := complaints(copy):
+    if wrong := integrity_errors(copy):
         raise BadInput(
             tr_lazy("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
             "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
@@ -160,26 +159,23 @@ def _wanted(library: Path, copy: Path) -> list[str]:
 
 def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Reporter) -> int:
     sums: dict[str, dict[str, Any]] = {}
-    with part.open("xb") as out:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            for done, name in enumerate(names):
-                reporter.check_cancelled()
-                reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
-                source = copy if name == CATALOGUE else library / name
-                info = zipfile.ZipInfo(name)
-                # Numbers are packed already.
-                info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
-                try:
-                    file = source.open("rb")
-                except OSError as error:
-                    raise _closed(source, error) from error
-                with file, archive.open(info, "w", force_zip64=True) as entry:
-                    sums[name] = _copied(file, entry)
-            manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
-            document = {**manifest, "made": now(), "files": sums}
-            archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
-        out.flush()
-        os.fsync(out.fileno())
+    with part.open("xb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for done, name in enumerate(names):
+            reporter.check_cancelled()
+            reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
+            source = copy if name == CATALOGUE else library / name
+            info = zipfile.ZipInfo(name)
+            # Numbers are packed already.
+            info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
+            try:
+                file = source.open("rb")
+            except OSError as error:
+                raise _closed(source, error) from error
+            with file, archive.open(info, "w", force_zip64=True) as entry:
+                sums[name] = _copied(file, entry)
+        manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
+        document = {**manifest, "made": now(), "files": sums}
+        archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
     return len(sums)
 
 
@@ -247,7 +243,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
             _check_catalogue(making / CATALOGUE, file)
             if library.exists():
                 library.rmdir()
-            making.replace(library)
+            move_into_place(making, library)
         finally:
             shutil.rmtree(making, ignore_errors=True)
 
@@ -269,13 +265,11 @@ def _unpack(
                         "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
                     )
                 )
-            out.flush()
-            os.fsync(out.fileno())
 
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:
     """Refuse one that is damaged, or that would run something of its own when it is written to."""
-    wrong = complaints(catalogue)
+    wrong = integrity_errors(catalogue)
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"

@@ -14,8 +14,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
+from semblance.core.library.clear_features import clear_failures, clear_features
 from semblance.core.library.database import check_version, connect, in_parts, plain_errors, transaction
-from semblance.core.library.forgetting import forget_failures, forget_numbers
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
@@ -152,7 +152,7 @@ class Catalogue:
             if not case_records:
                 return []
             changed = _changed(connection, case_records)
-            forget_numbers(connection, [row for row, _, _ in changed])
+            clear_features(connection, [row for row, _, _ in changed])
             paths = sorted({path for record in case_records for path in _paths(record)})
             ids: dict[str, int] = {}
             for part in in_parts(paths):
@@ -173,8 +173,8 @@ class Catalogue:
             rows: list[int] = []
             for part in in_parts(case_ids):
                 rows += connection.execute(sa.select(cases.c.id).where(cases.c.case_id.in_(part))).scalars()
-            forget_numbers(connection, rows)
-            forget_failures(connection, rows)
+            clear_features(connection, rows)
+            clear_failures(connection, rows)
             for part in in_parts(rows):
                 connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))
@@ -362,5 +362,5 @@ def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:
     from sqlalchemy.dialects.sqlite import insert
 
     statement = insert(table)
-    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id", "row_sum")}
+    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
     return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)

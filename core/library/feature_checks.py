@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.clear_features import NO_CASE
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file, create_store
-from semblance.core.library.forgetting import FORGOTTEN
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.library.schema import cases, feature_chunks
 from semblance.core.tasks import SILENT, Reporter
@@ -38,7 +38,7 @@ class StoreState:
     sound: int
 
 
-def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT) -> StoreState:
+def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT) -> StoreState:
     """Read every counted chunk of ``feature_set``."""
     known = features.chunk_rows(feature_set)
     counts = {number: int((rows >= 0).sum()) for number, rows in known.items()}
@@ -95,7 +95,7 @@ def _changed(features: FeatureSets, feature_set: FeatureSet, number: int, sums: 
         return True
 
 
-def forget_chunks(catalogue: Catalogue, feature_set: FeatureSet, numbers: Collection[int]) -> None:
+def clear_chunks(catalogue: Catalogue, feature_set: FeatureSet, numbers: Collection[int]) -> None:
     """The cases in these chunks have no numbers any more and wait to be extracted again."""
     with catalogue.writing() as connection:
         here = feature_chunks.c.feature_set == feature_set.id
@@ -103,11 +103,11 @@ def forget_chunks(catalogue: Catalogue, feature_set: FeatureSet, numbers: Collec
             one = sa.and_(here, feature_chunks.c.chunk == number)
             known = connection.execute(sa.select(feature_chunks.c.case_rows).where(one)).scalar()
             if known is not None:
-                gone = np.full(len(known) // 8, FORGOTTEN, dtype=np.int64)
+                gone = np.full(len(known) // 8, NO_CASE, dtype=np.int64)
                 connection.execute(feature_chunks.update().where(one).values(case_rows=gone.tobytes()))
 
 
-def forget_unknown(catalogue: Catalogue) -> int:
+def clear_unknown_rows(catalogue: Catalogue) -> int:
     """Rows of stores that stand for cases the catalogue does not know are let go; how many there were."""
     with catalogue.writing() as connection:
         known = np.fromiter(connection.execute(sa.select(cases.c.id)).scalars(), dtype=np.int64)
@@ -117,7 +117,7 @@ def forget_unknown(catalogue: Catalogue) -> int:
             strange = (rows >= 0) & ~np.isin(rows, known)
             if strange.any():
                 found += int(strange.sum())
-                rows[strange] = FORGOTTEN
+                rows[strange] = NO_CASE
                 one = sa.and_(
                     feature_chunks.c.feature_set == chunk.feature_set, feature_chunks.c.chunk == chunk.chunk
                 )
@@ -125,7 +125,7 @@ def forget_unknown(catalogue: Catalogue) -> int:
         return found
 
 
-def unknown_rows(catalogue: Catalogue) -> int:
+def count_unknown_rows(catalogue: Catalogue) -> int:
     """How many rows of stores stand for cases the catalogue does not know."""
     known = np.array([r.id for r in catalogue.read(sa.select(cases.c.id))], dtype=np.int64)
     chunks = catalogue.read(sa.select(feature_chunks.c.case_rows))
@@ -133,7 +133,7 @@ def unknown_rows(catalogue: Catalogue) -> int:
     return sum(int(((rows >= 0) & ~np.isin(rows, known)).sum()) for rows in every)
 
 
-def describe_again(features: FeatureSets, feature_set: FeatureSet, dtype: str) -> None:
+def rewrite_description(features: FeatureSets, feature_set: FeatureSet, dtype: str) -> None:
     """Write the description of a store anew, as the catalogue knows it, so that its chunks can be read.
 
     The old description must have been moved away. Whether its chunks carry check sums is found by trying;
@@ -145,7 +145,7 @@ def describe_again(features: FeatureSets, feature_set: FeatureSet, dtype: str) -
     for checked in (True, False, True):
         (store / DESCRIPTION).unlink(missing_ok=True)
         create_store(store, rows, width, dtype, checked=checked)
-        if not known or len(state_of(features, feature_set).damaged) < len(known):
+        if not known or len(store_state(features, feature_set).damaged) < len(known):
             return
 
 

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.clear_features import clear_features
 from semblance.core.library.feature_stores import create_store, sum_of_chunk
-from semblance.core.library.forgetting import forget_numbers
 from semblance.core.library.records import CHUNK, FeatureSet, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
@@ -268,7 +268,7 @@ class FeatureSets:
         """Cases whose image changed have no numbers any more: every set extracts them anew."""
         if len(case_rows):
             with self._catalogue.writing() as connection:
-                forget_numbers(connection, case_rows)
+                clear_features(connection, case_rows)
 
     def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
         """(case_id, reason) of the cases the extractor could not read."""

@@ -7,8 +7,7 @@ import glob
 import os
 import secrets
 import shutil
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,12 +16,13 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.concepts import ConceptTable
-from semblance.core.library.database import create_tables, has_no_room, not_writable, plain_errors
+from semblance.core.library.database import create_tables, disk_is_full, not_writable, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.pseudonyms import pseudonyms_of
@@ -31,7 +31,6 @@ from semblance.core.library.schema import metrics, searches
 from semblance.core.library.thumbnails import ThumbnailStore
 
 _MAKING = ".making"
-_ABANDONED_S = 24 * 3600
 
 
 class Library:
@@ -70,7 +69,7 @@ class Library:
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
+            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
             making.mkdir()
             try:
                 for room in ("features", "metrics", DERIVED):
@@ -78,7 +77,7 @@ class Library:
                 create_tables(making / CATALOGUE)
                 if path.exists():
                     path.rmdir()
-                making.replace(path)
+                move_into_place(making, path)
             finally:
                 shutil.rmtree(making, ignore_errors=True)
         return cls(path, writable=True)
@@ -101,7 +100,7 @@ class Library:
             return cls(path, writable=allowed if writable is None else writable)
         except SemblanceError:
             # With a full disk a library can still be looked at.
-            if writable is not None or not allowed or not has_no_room(path):
+            if writable is not None or not allowed or not disk_is_full(path):
                 raise
             return cls(path, writable=False)
 
@@ -208,9 +207,10 @@ class Library:
                 known[name].unlink(missing_ok=True)
             kept = {record.file.stem for record in self.metrics()}
             folder = self.path / "metrics"
-            sweep(found for found in folder.iterdir() if found.stem not in kept)
+            remove_abandoned(found for found in folder.iterdir() if found.stem not in kept)
             for found in (self.path / DERIVED).iterdir():
-                if found.name.partition(".")[0] not in kept:
+                # A temporary file has a dot before the name it will get.
+                if found.name.removeprefix(".").partition(".")[0] not in kept:
                     found.unlink(missing_ok=True)
 
     def _enter(
@@ -278,11 +278,3 @@ class Library:
             "metrics": [record.name for record in self.metrics()],
             "searches": [name for name in self.searches() if not name.startswith("(")],
         }
-
-
-def sweep(found: Iterable[Path]) -> None:
-    """Remove what a killed program left half made; what is younger may still be worked on."""
-    for path in found:
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _ABANDONED_S:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()

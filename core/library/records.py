@@ -23,7 +23,7 @@ CATALOGUE = "catalogue.sqlite"
 #: Room for what can be made again from the rest.
 DERIVED = "derived"
 #: What lies in a library itself and is never a link: things are swept, replaced and moved in there.
-ROOMS = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED)
+LIBRARY_ENTRIES = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED)
 #: A metric's file in the folder ``metrics``; a catalogue that names another one is not believed.
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 

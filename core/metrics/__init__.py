@@ -1,7 +1,7 @@
 """Learners, the metrics they fit, and the steps and distances metrics are made of."""
 
+from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.registry import learners, make_learner
-from semblance.core.metrics.storage import load_metric
 
 __all__ = ["fit_metric", "learners", "load_metric", "make_learner"]

@@ -20,6 +20,10 @@ class Part:
     amount: float
 
 
+#: Classes of distances by kind, filled as they are defined.
+_CLASSES: dict[str, type[Distance]] = {}
+
+
 class Distance(abc.ABC):
     """A *squared* distance between rows: non-negative, symmetric, zero from a row to itself."""
 
@@ -31,6 +35,12 @@ class Distance(abc.ABC):
     ties: bool = False
     #: :meth:`embed` works; where it does not, cases are found by comparing the query with each of them.
     embeds: bool = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Remember the class under its ``kind``, for :func:`distance_class`."""
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            _CLASSES[cls.kind] = cls
 
     @property
     @abc.abstractmethod
@@ -74,3 +84,8 @@ class Distance(abc.ABC):
         Raises:
             BadInput: values that do not fit together.
         """
+
+
+def distance_class(kind: Any) -> type[Distance] | None:
+    """The class of distances stored under ``kind``, or ``None``; they are in :mod:`.distances`."""
+    return _CLASSES.get(kind)

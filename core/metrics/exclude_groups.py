@@ -11,7 +11,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.steps.excluded_groups import Without
+from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.impute import Impute
 
 
@@ -23,7 +23,7 @@ def explained_groups(metric: Metric) -> tuple[str, ...]:
     return tuple(dict.fromkeys(metric.names_before_tail()))
 
 
-def resting_values(metric: Metric) -> Matrix:
+def replacement_values(metric: Metric) -> Matrix:
     """(d',) what columns become that are left out: the medians of the training rows, 0 where unknown."""
     head = metric.steps[: len(metric.steps) - len(metric.linear_tail())]
     if head and isinstance(head[-1], Impute):
@@ -31,7 +31,7 @@ def resting_values(metric: Metric) -> Matrix:
     return np.zeros(len(metric.names_before_tail()))
 
 
-def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
+def exclude_groups(metric: Metric, groups: Collection[str]) -> Metric:
     """``metric`` with the columns of ``groups`` set to the medians of its training rows in every case.
 
     Which constant it is matters only to distances that are not linear.
@@ -53,7 +53,7 @@ def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
         raise BadArguments("Without all its features nothing can be compared.", "Leave one group of them in.")
     columns = np.flatnonzero(np.isin(np.array(names, dtype=object), left_out)).astype(np.int64)
     start = len(metric.steps) - len(metric.linear_tail())
-    constants = resting_values(metric)[columns]
-    step = Without(len(names), columns, constants, left_out)
+    constants = replacement_values(metric)[columns]
+    step = ExcludedGroups(len(names), columns, constants, left_out)
     card = dataclasses.replace(metric.card, steps=(*metric.card.steps, step.describe()))
     return dataclasses.replace(metric, steps=(*metric.steps[:start], step, *metric.steps[start:]), card=card)

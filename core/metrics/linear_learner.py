@@ -23,7 +23,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingInput:
     """What there is to learn from; see :meth:`semblance.core.metrics.learner.Learner.fit`."""
 
     X: Matrix
@@ -35,7 +35,7 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class LearntMap:
     """The map L (m, d), and what the card tells of how it came about."""
 
     L: Matrix
@@ -59,12 +59,17 @@ class LinearLearner(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """See :meth:`Learner.fit`.
+
+        Raises:
+            BadInput, BadArguments, Cancelled: as there; also rows of too many features for a matrix of them.
+        """
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
         rows = training_rows(X, groups)
         check_features(rows.shape[1])
-        given = Training(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
+        given = TrainingInput(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
         # More threads slow small eigenproblems a hundredfold on a busy machine.
         with threadpool_limits(limits=1, user_api="blas"):
             learnt = self._learn(given)
@@ -83,10 +88,11 @@ class LinearLearner(Learner):
         return self
 
     def metric(self) -> Metric:
+        """The linear distance of ``L_``, frozen."""
         return Metric((), LinearDistance(self.L_.shape[1], self.L_), self._card)
 
     @abc.abstractmethod
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         """See :meth:`fit`; parameters are checked, rows are finite."""
 
 

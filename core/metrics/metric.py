@@ -17,6 +17,7 @@ from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.steps.step import Step
+from semblance.core.metrics.storage import content_hash, naming_the_file, read_metric_file, save_metric
 from semblance.core.metrics.training_data.rows import as_rows
 
 
@@ -37,8 +38,6 @@ class Metric:
     feature_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from semblance.core.metrics.storage import content_hash
-
         groups = self.feature_groups or tuple(
             tr_lazy("feature {n}", n=n) for n in range(1, self.n_features + 1)
         )
@@ -158,7 +157,24 @@ class Metric:
         return names
 
     def save(self, path: Path) -> None:
-        """Store at ``path``; see :func:`semblance.core.metrics.storage.save_metric`."""
-        from semblance.core.metrics.storage import save_metric
+        """Store at ``path``; see :func:`semblance.core.metrics.storage.save_metric`.
 
+        Raises:
+            BadInput: the file cannot be written; whatever was at ``path`` is still there.
+        """
         save_metric(self, path)
+
+
+def load_metric(path: str | Path) -> Metric:
+    """The metric stored at ``path``.
+
+    Raises:
+        BadInput: no such file, not a metric, damaged, too large, or of a newer program.
+    """
+    path = Path(path)
+    with naming_the_file(path):
+        contents = read_metric_file(path)
+        metric = Metric(*contents)
+        if metric.card.content_hash != contents.card.content_hash:
+            raise BadInput("Its numbers are not those it was saved with.")
+    return metric

@@ -13,9 +13,8 @@ from semblance.core.metrics.estimators.ccml import CCML
 from semblance.core.metrics.estimators.conv_ccml import ConvCCML
 from semblance.core.metrics.estimators.convnet import ConvNet
 from semblance.core.metrics.estimators.distboost import DistBoost
-from semblance.core.metrics.estimators.euclidean import Euclidean
+from semblance.core.metrics.estimators.fixed_distances import L1, Euclidean
 from semblance.core.metrics.estimators.itml import ITML
-from semblance.core.metrics.estimators.l1 import L1
 from semblance.core.metrics.estimators.lda import LDA
 from semblance.core.metrics.estimators.lmnn import LMNN
 from semblance.core.metrics.estimators.mahalanobis import Mahalanobis

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import math
-import os
-import secrets
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances import DISTANCES
 from semblance.core.metrics.steps import STEPS, Step
-
-if TYPE_CHECKING:
-    from semblance.core.metrics.metric import Metric
 
 FORMAT = "semblance-metric"
 #: Raised by one whenever an older program could not read the file.
@@ -55,11 +53,40 @@ _DAMAGED = (
 )
 
 
-def _stored(metric: Metric) -> list[Step | Distance]:
+class MetricContents(NamedTuple):
+    """What the file of a metric holds: the arguments of :class:`semblance.core.metrics.metric.Metric`."""
+
+    steps: tuple[Step, ...]
+    distance: Distance
+    card: MetricCard
+    feature_groups: tuple[str, ...]
+
+
+class StorableMetric(Protocol):
+    """What is stored of a metric."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Fitted steps in order."""
+
+    @property
+    def distance(self) -> Distance:
+        """The distance between rows after the steps."""
+
+    @property
+    def card(self) -> MetricCard:
+        """What it is and what it was trained on."""
+
+    @property
+    def feature_groups(self) -> tuple[str, ...]:
+        """The group of every column it takes."""
+
+
+def _parts(metric: StorableMetric) -> list[Step | Distance]:
     return [*metric.steps, metric.distance]
 
 
-def content_hash(metric: Metric) -> str:
+def content_hash(metric: StorableMetric) -> str:
     """SHA-256 of all that decides its distances and explanations: steps, distance and feature groups."""
     digest = hashlib.sha256()
 
@@ -68,7 +95,7 @@ def content_hash(metric: Metric) -> str:
         digest.update(data)
 
     add(json.dumps([VERSION, list(metric.feature_groups)]).encode())
-    for part in _stored(metric):
+    for part in _parts(metric):
         add(json.dumps([part.kind, part.settings()], sort_keys=True).encode())
         for name, array in sorted(part.arrays().items()):
             add(json.dumps([name, array.dtype.str, list(array.shape)]).encode())
@@ -76,14 +103,14 @@ def content_hash(metric: Metric) -> str:
     return digest.hexdigest()
 
 
-def save_metric(metric: Metric, path: Path) -> None:
-    """Write ``metric`` to a temporary name beside ``path`` and move it into place.
+def save_metric(metric: StorableMetric, path: Path) -> None:
+    """Write ``metric`` to ``path``, whole or not at all.
 
     Raises:
         BadInput: the file cannot be written; whatever was at ``path`` is still there.
     """
     entries, arrays = [], {}
-    for number, part in enumerate(_stored(metric)):
+    for number, part in enumerate(_parts(metric)):
         names = {name: f"arrays/{number}_{name}.npy" for name in sorted(part.arrays())}
         arrays.update({names[name]: array for name, array in part.arrays().items()})
         entries.append({"kind": part.kind, "settings": part.settings(), "arrays": names})
@@ -96,27 +123,22 @@ def save_metric(metric: Metric, path: Path) -> None:
         "distance": entries[-1],
     }
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with temporary.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
-                for name, array in arrays.items():
-                    data = io.BytesIO()
-                    np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
-                    _put(archive, name, data.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        with (
+            replacing(path) as temporary,
+            zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+            for name, array in arrays.items():
+                data = io.BytesIO()
+                np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
+                _put(archive, name, data.getvalue())
     except OSError as error:
         reason = error.strerror or tr_lazy("the disk refused it")
         raise BadInput(
             tr_lazy("The metric could not be written to '{path}': {reason}.", path=path, reason=reason),
             "Free some space or choose a folder you may write to.",
         ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _put(archive: zipfile.ZipFile, name: str, data: str | bytes) -> None:
@@ -124,26 +146,15 @@ def _put(archive: zipfile.ZipFile, name: str, data: str | bytes) -> None:
     archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
 
 
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def load_metric(path: str | Path) -> Metric:
-    """The metric stored at ``path``.
+@contextlib.contextmanager
+def naming_the_file(path: Path) -> Iterator[None]:
+    """Turn whatever reading the metric at ``path`` raises into an error that names the file.
 
     Raises:
         BadInput: no such file, not a metric, damaged, too large, or of a newer program.
     """
-    path = Path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive)
+        yield
     except FileNotFoundError:
         raise BadInput(
             tr_lazy("There is no metric at '{path}'.", path=path), "Choose another, or train it again."
@@ -166,9 +177,18 @@ def load_metric(path: str | Path) -> Metric:
         ) from None
 
 
-def _read(archive: zipfile.ZipFile) -> Metric:
-    from semblance.core.metrics.metric import Metric
+def read_metric_file(path: Path) -> MetricContents:
+    """What the file at ``path`` holds, not yet checked against its content hash.
 
+    Raises:
+        BadInput: a file that is not a metric's, too large, or of a newer program.
+        OSError: it cannot be read. A damaged file raises what its readers raise; see :func:`naming_the_file`.
+    """
+    with zipfile.ZipFile(path) as archive:
+        return _read(archive)
+
+
+def _read(archive: zipfile.ZipFile) -> MetricContents:
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) > MAX_ENTRIES or sum(info.file_size for info in entries.values()) > MAX_BYTES:
         raise BadInput("It is far larger than any metric.")
@@ -187,15 +207,12 @@ def _read(archive: zipfile.ZipFile) -> Metric:
     card = MetricCard.from_json(_table(manifest.get("card")))
     step_kinds = {kind.kind: kind for kind in STEPS}
     distance_kinds = {kind.kind: kind for kind in DISTANCES}
-    metric = Metric(
+    return MetricContents(
         tuple(_restore(archive, entries, step_kinds, entry) for entry in steps),
         _restore(archive, entries, distance_kinds, manifest.get("distance")),
         card,
         tuple(str(group) for group in groups),
     )
-    if metric.card.content_hash != card.content_hash:
-        raise BadInput("Its numbers are not those it was saved with.")
-    return metric
 
 
 def _restore(

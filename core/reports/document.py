@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
-from semblance.core.library.letters import finding_letters
-from semblance.core.reports.distances import digits_for
-from semblance.core.reports.privacy import Eraser, texts_of
+from semblance.core.library.finding_letters import finding_letters
+from semblance.core.reports.formatting import digits_for
+from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
-#: Said once on every report.
+#: What an image from outside is called: its name often is its patient's.
+QUERY_IMAGE = tr_lazy("Query image")
+#: Stands once on every report.
 SUPPORT = tr_lazy("Support, not a diagnosis.")
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
@@ -120,8 +122,8 @@ class Plot:
 class ReportDocument:
     """A search to be reported; ``created`` is ISO 8601, ``findings`` are the library's, in its order.
 
-    Unless ``identified``, making one takes out patient ids, the folders of files and patient ids within names
-    and notes; :attr:`removed` says so. No writer can then give away what the document does not hold.
+    Unless ``identified``, making one calls every case "Case 12" and takes out patient ids, the names of files and
+    patient ids within texts; :attr:`removed` says so. No writer can then give away what the document does not hold.
     """
 
     title: str
@@ -141,6 +143,10 @@ class ReportDocument:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     identified: bool = False
+    #: Whether the facts of the query hold free text; only for :attr:`removed`.
+    free_text: bool = False
+    #: What cases are called unless ``identified``, shared with other reports; not kept.
+    case_names: CaseNames | None = None
     #: Further patient ids that may stand in names or notes; only ever used to take them out.
     patients: tuple[str, ...] = ()
     #: Letterhead: the clinic's name and its logo as PNG or JPEG.
@@ -149,24 +155,33 @@ class ReportDocument:
     #: Free text of whoever wrote it.
     comment: str = ""
     #: What lets the library it came from reopen it, as JSON; names nothing but by keyed digests.
-    sealed: Mapping[str, Any] = field(default_factory=dict)
+    embedded_search: Mapping[str, Any] = field(default_factory=dict)
     #: What was taken out; made by the document itself.
     removed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        told = {row.patient for row in self.ranking} | {self.query.patient, *self.patients}
-        names = {name for row in self.ranking for name in (row.case_id, row.path)}
-        names |= {name for j in self.judgements for name in (j.a, j.b, j.c)}
-        names |= {self.query.case_id, self.query.image}
+        patients = {row.patient for row in self.ranking} | {self.query.patient, *self.patients}
+        names = self.case_names or CaseNames()
+        cases = [self.query.case_id, *(row.case_id for row in self.ranking)]
+        cases += [case for one in self.judgements for case in (one.a, one.b, one.c)]
+        files = {case: case for case in cases if case}
+        files |= {row.path: row.case_id for row in self.ranking if row.path}
         object.__setattr__(self, "patients", ())
+        object.__setattr__(self, "case_names", None)
+        if not self.identified:
+            # In this order: the query is the first case of its report.
+            for case in files.values():
+                names(case)
+            if self.query.image is not None:
+                object.__setattr__(self, "query", replace(self.query, image=QUERY_IMAGE))
         # A library may know very many patients; few of them stand in one report.
-        said = "\n".join(texts_of(self)).casefold()
-        standing = {patient for patient in told if patient and patient.casefold() in said}
-        eraser = Eraser(self.identified, standing, {name for name in names if name})
+        texts = "\n".join(texts_of(self)).casefold()
+        named = {patient for patient in patients if patient and patient.casefold() in texts}
+        redactor = Redactor(self.identified, named, files, names)
         for name, value in vars(self).copy().items():
-            if name not in ("identified", "removed", "created", "sealed"):
-                object.__setattr__(self, name, eraser.cleaned(value))
-        object.__setattr__(self, "removed", eraser.told())
+            if name not in ("identified", "free_text", "removed", "created", "embedded_search"):
+                object.__setattr__(self, name, redactor.cleaned(value))
+        object.__setattr__(self, "removed", redactor.summary(free_text=self.free_text))
 
     def marks(self) -> dict[str, Mark]:
         """How each finding of the report is shown, by the library's order."""

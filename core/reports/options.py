@@ -19,7 +19,8 @@ MAX_COMMENT = 20_000
 @dataclass(frozen=True)
 class ReportOptions:
     """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free
-    text of whoever writes it; ``identified`` keeps patient ids and paths.
+    text of whoever writes it; ``identified`` keeps patient ids and paths; ``free_text`` keeps what was typed
+    freely about the query's case (comments, the body part): it may name the patient.
 
     Raises:
         BadArguments: an unknown page.
@@ -31,6 +32,7 @@ class ReportOptions:
     logo: bytes | None = None
     comment: str = ""
     identified: bool = False
+    free_text: bool = False
 
     def __post_init__(self) -> None:
         if self.page not in PAGES:

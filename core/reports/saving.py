@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import os
-import secrets
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 def put_file(path: Path, content: bytes) -> None:
-    """Write ``content`` to a temporary name beside ``path`` and move it into place.
+    """Make ``content`` the content of ``path``, whole or not at all.
 
     Raises:
         SemblanceError: the folder is missing or may not be written to, or the disk is full.
     """
-    half_written = path.with_name(f".{path.stem[:40]}-{secrets.token_hex(4)}.part")
     try:
-        with half_written.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        half_written.replace(path)
+        write_file(path, content)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            half_written.unlink(missing_ok=True)
         raise _refused(path, error) from error
 
 

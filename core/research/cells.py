@@ -18,7 +18,13 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.protocols.registry import get_protocol
-from semblance.core.evaluation.protocols.runner import FAILURES, PLAIN, fit_and_measure, in_words, repeat_seed
+from semblance.core.evaluation.protocols.runner import (
+    FAILURES,
+    PLAIN,
+    failure_text,
+    fit_and_measure,
+    repeat_seed,
+)
 from semblance.core.evaluation.result import Measured, Queries, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.language import tr_lazy
@@ -57,7 +63,7 @@ class Cell:
         return self.protocol, self.cases, self.steps, self.learner
 
 
-def cells_of(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> list[Cell]:
+def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> list[Cell]:
     """All cells of the cases in ``fingerprints`` (by their place), repeat by repeat."""
     variants = spec.variants()
     found = []
@@ -101,7 +107,7 @@ def run_cell(
     """Measure one cell on the cases in ``content`` (:meth:`Cases.to_bytes`, or a file of that).
 
     A learner that cannot be fitted or measured gives ``failed`` with the reason in words; the rest of the
-    answer is what :func:`splits_of` reads. Whatever ran before in the process changes no number.
+    answer is what :func:`measured_splits` reads. Whatever ran before in the process changes no number.
 
     Raises:
         BadArguments: a setting that is refused.
@@ -126,7 +132,7 @@ def run_cell(
             cases = _cases(content)
             protocol = get_protocol(choice.protocol, **choice.settings)
             plan = _plan(protocol, cases, spec.seed, learner.learner, cell.repeat)
-            out["rule"], out["source"] = plan.rule, plan.told.source_json()
+            out["rule"], out["source"] = plan.rule, plan.reported.source_json()
             first = 0 if cases.train is not None else cell.repeat * plan.per_repeat
             for place in range(first, first + plan.per_repeat):
                 seeded = cell.repeat if cases.train is not None else place
@@ -135,7 +141,7 @@ def run_cell(
         except BadArguments:
             raise
         except FAILURES as problem:
-            out |= {"failed": in_words(problem), "splits": []}
+            out |= {"failed": failure_text(problem), "splits": []}
     out["cpu_seconds"] = time.thread_time() - begin
     return out
 
@@ -168,7 +174,8 @@ def _measured(
     reporter: Reporter,
 ) -> dict[str, Any]:
     from semblance.core.metrics.registry import make_learner
-    from semblance.core.metrics.steps.sequence import chosen_steps, steps_text
+    from semblance.core.metrics.steps.extractor_steps import chosen_steps
+    from semblance.core.metrics.steps.sequence import steps_text
 
     reporter.check_cancelled()
     choice = spec.variants()[cell.learner]
@@ -203,7 +210,7 @@ def _measured(
         "steps": steps_text(steps),
         "train": len(prepared.split.train),
         "test": len(prepared.split.test),
-        "by_patient": plan.told.by_patient,
+        "by_patient": plan.reported.by_patient,
         "fit_seconds": seconds,
     }
 
@@ -244,7 +251,7 @@ def _written(measured: Measured) -> dict[str, Any]:
     }
 
 
-def splits_of(answer: Mapping[str, Any]) -> list[Measured]:
+def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
     """What :func:`run_cell` measured on each split, read back from its answer."""
     found = []
     for split in answer["splits"]:

@@ -15,13 +15,13 @@ from semblance.core.reports.experiment_figures import Interval, critical_differe
 from semblance.core.reports.saving import put_file
 from semblance.core.research import tables
 from semblance.core.research.results import document
-from semblance.core.research.run_cells import Finished
+from semblance.core.research.run_cells import ExperimentState
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.titles import (
     cases_title,
     learner_title,
     protocol_title,
-    ranks_shown,
+    rank_plot_data,
     score_title,
 )
 from semblance.core.tasks import SILENT, Reporter
@@ -31,8 +31,8 @@ SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
 COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
 
-def export(
-    state: Finished, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
+def export_results(
+    state: ExperimentState, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
 ) -> list[Path]:
     """Write everything into ``folder``, which is made; returns the files.
 
@@ -45,7 +45,7 @@ def export(
     if not state.answers:
         raise SemblanceError("No cell of the experiment is finished.", "Run it first.")
     made = document(state)
-    public = anonymous(made, state.spec) if not identified else made
+    public = anonymised(made, state.spec) if not identified else made
     texts = {
         "scores.csv": tables.scores_csv(made),
         "values.csv": tables.values_csv(made),
@@ -57,7 +57,7 @@ def export(
         "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         "table.tex": tables.latex(made),
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
-        SCRIPT: script(state),
+        SCRIPT: repeat_script(state),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
             _file_name(f"ranks {test['protocol']} {test['score']}"),
             "ranks",
             {
-                **dict(zip(("ranks", "distance", "alike"), ranks_shown(test), strict=True)),
+                **dict(zip(("ranks", "distance", "alike"), rank_plot_data(test), strict=True)),
                 "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
                 "note": tr_lazy(
                     "{test} tables, Friedman p {test2:.2g}, {made}",
@@ -141,7 +141,7 @@ def _file_name(text: str) -> str:
     return "-".join("".join(c if c.isalnum() or c in ".=" else " " for c in text).split()).lower()
 
 
-def anonymous(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
+def anonymised(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
     """The document without names of cases and without folders of this machine."""
     places = relative_files(spec)
     queries = [{**one, "queries": _unnamed(one["queries"])} for one in made["worst_queries"]]
@@ -206,13 +206,13 @@ def _relative(spec: ExperimentSpec) -> ExperimentSpec:
     return replace(spec, cases=tuple(one.moved(places) for one in spec.cases))
 
 
-def repeatable(state: Finished) -> dict[str, Any]:
+def repeatable(state: ExperimentState) -> dict[str, Any]:
     """The experiment with files by their names, and fingerprints of the cases that were measured."""
     prints = [one["fingerprint"] for one in state.cases]
     return {**_relative(state.spec).to_json(), "fingerprints": prints}
 
 
-def script(state: Finished) -> str:
+def repeat_script(state: ExperimentState) -> str:
     """A shell script that runs the experiment again and compares the numbers."""
     files = relative_files(state.spec)
     data = ""

@@ -15,7 +15,7 @@ from semblance.core.library import open_library
 MOST_IMAGES = 4000
 
 
-def look_alikes(library: Path, data: EvaluationData) -> int:
+def count_near_duplicates(library: Path, data: EvaluationData) -> int:
     """How many cases look like one that a split may put on the other side: saved anew, or a moment later.
 
     Told by thumbnails alone, of the first :data:`MOST_IMAGES` cases; a case without one is like none.

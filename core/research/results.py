@@ -16,8 +16,8 @@ from semblance.core.evaluation.result import LearnerResult, Measured, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
-from semblance.core.research.cells import Cell, splits_of
-from semblance.core.research.run_cells import Finished
+from semblance.core.research.cells import Cell, measured_splits
+from semblance.core.research.run_cells import ExperimentState
 
 #: Steps where none are named: those that suit the cases.
 USUAL_STEPS = tr_lazy("usual steps")
@@ -36,7 +36,7 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def rows_of(state: Finished) -> list[Row]:
+def result_rows(state: ExperimentState) -> list[Row]:
     """In the order of the experiment: protocols, cases, steps, learners."""
     together: dict[tuple[int, int, int, int], list[Cell]] = {}
     for cell in state.cells:
@@ -47,10 +47,10 @@ def rows_of(state: Finished) -> list[Row]:
     ]
 
 
-def live_table(state: Finished) -> dict[str, Any]:
+def live_table(state: ExperimentState) -> dict[str, Any]:
     """Scores so far without curves and comparisons, quick enough to be made again and again."""
     rows = []
-    for row in rows_of(state):
+    for row in result_rows(state):
         answers = _answers(state, row)
         names = protocol_class(state.spec.protocols[row.protocol].protocol).compared
         values: dict[str, list[float | None]] = {name: [] for name in names}
@@ -67,16 +67,16 @@ def live_table(state: Finished) -> dict[str, Any]:
     return {**_heading(state), "results": rows}
 
 
-def document(state: Finished) -> dict[str, Any]:
+def document(state: ExperimentState) -> dict[str, Any]:
     """Everything the finished cells say, as ``semblance experiment show --json`` prints it.
 
     Times are in ``seconds`` of each row, versions in ``versions``; all the rest is the same wherever and
     however often the experiment is run.
     """
     rows, told = [], []
-    for row in rows_of(state):
+    for row in result_rows(state):
         answers = _answers(state, row)
-        measured = [split for answer in answers for split in splits_of(answer)]
+        measured = [split for answer in answers for split in measured_splits(answer)]
         facts = _facts(state, row, answers)
         if measured:
             result = _summary(state, row, answers, measured)
@@ -101,7 +101,7 @@ def document(state: Finished) -> dict[str, Any]:
     }
 
 
-def _heading(state: Finished) -> dict[str, Any]:
+def _heading(state: ExperimentState) -> dict[str, Any]:
     failed = sum(bool(answer["failed"]) for answer in state.answers.values())
     return {
         "experiment": state.spec.name,
@@ -123,7 +123,7 @@ def _heading(state: Finished) -> dict[str, Any]:
     }
 
 
-def _versions(state: Finished) -> dict[str, list[str]]:
+def _versions(state: ExperimentState) -> dict[str, list[str]]:
     """What the finished cells were measured with, whatever is installed now."""
     found: dict[str, set[str]] = {}
     for answer in state.answers.values():
@@ -132,7 +132,7 @@ def _versions(state: Finished) -> dict[str, list[str]]:
     return {name: sorted(some) for name, some in found.items()}
 
 
-def _mixed(state: Finished) -> list[str]:
+def _mixed(state: ExperimentState) -> list[str]:
     """A word where an experiment was gone on with after an update."""
     several = {name: some for name, some in _versions(state).items() if len(some) > 1}
     if not several:
@@ -147,7 +147,7 @@ def _mixed(state: Finished) -> list[str]:
     ]
 
 
-def _facts(state: Finished, row: Row, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _facts(state: ExperimentState, row: Row, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     spec = state.spec
     variant = spec.variants()[row.learner]
     all_of_them = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
@@ -167,14 +167,14 @@ def _facts(state: Finished, row: Row, answers: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def _answers(state: Finished, row: Row) -> list[dict[str, Any]]:
+def _answers(state: ExperimentState, row: Row) -> list[dict[str, Any]]:
     """Those of the row's cells that were measured; none where one failed, for the rest would be a choice."""
     there = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
     return [] if any(answer["failed"] for answer in there) else there
 
 
 def _summary(
-    state: Finished, row: Row, answers: Sequence[Mapping[str, Any]], measured: Sequence[Measured]
+    state: ExperimentState, row: Row, answers: Sequence[Mapping[str, Any]], measured: Sequence[Measured]
 ) -> LearnerResult:
     seconds = [split["fit_seconds"] for answer in answers for split in answer["splits"]]
     params = answers[0]["params"]
@@ -197,12 +197,12 @@ def _splits(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _one_split(state: Finished, row: Row) -> bool:
+def _one_split(state: ExperimentState, row: Row) -> bool:
     """Whether all repeats test the same cases: they then differ in the learner's chance alone."""
     return state.spec.cases[row.cases].test is not None
 
 
-def _honest(state: Finished, row: Row, scores: dict[str, Any]) -> dict[str, Any]:
+def _honest(state: ExperimentState, row: Row, scores: dict[str, Any]) -> dict[str, Any]:
     """The scores without intervals over repeats where nothing was drawn anew from one to the next."""
     if not _one_split(state, row):
         return scores
@@ -230,7 +230,7 @@ def _groups(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[list[tuple[R
     yield from together.values()
 
 
-def _compared(state: Finished, group: list[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
+def _compared(state: ExperimentState, group: list[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
     """Every two rows on the same splits, in each score their protocol is judged by.
 
     None where one table or library is trained on and another tested: repeats would be the same split again.
@@ -269,28 +269,28 @@ def _there(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
 
-def _sizes(state: Finished, row: Row) -> tuple[float, float] | None:
+def _sizes(state: ExperimentState, row: Row) -> tuple[float, float] | None:
     splits = [split for answer in _answers(state, row) for split in answer["splits"]]
     if not splits:
         return None
     return float(np.mean([one["train"] for one in splits])), float(np.mean([one["test"] for one in splits]))
 
 
-def _named(state: Finished, row: Row) -> dict[str, str]:
+def _named(state: ExperimentState, row: Row) -> dict[str, str]:
     return {
         "protocol": state.spec.protocols[row.protocol].label,
         "cases": state.cases[row.cases]["name"],
     }
 
 
-def _row_name(state: Finished, row: Row) -> str:
+def _row_name(state: ExperimentState, row: Row) -> str:
     """The learner, with its steps where there are several kinds of them."""
     label = state.spec.variants()[row.learner].label
     steps = state.spec.steps[row.steps] or USUAL_STEPS
     return f"{label}, {steps}" if len(state.spec.steps) > 1 else label
 
 
-def _over_tables(state: Finished, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _over_tables(state: ExperimentState, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Friedman's test of the ranks over all cases, Nemenyi's distance, Holm's and Wilcoxon's of every two."""
     found = []
     several = len(state.spec.steps) > 1
@@ -329,7 +329,9 @@ def _queries(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[tuple[Row, 
             yield row, score, values
 
 
-def _worst_queries(state: Finished, told: Sequence[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
+def _worst_queries(
+    state: ExperimentState, told: Sequence[tuple[Row, list[Measured]]]
+) -> list[dict[str, Any]]:
     return [
         {
             **_named(state, row),
@@ -341,7 +343,9 @@ def _worst_queries(state: Finished, told: Sequence[tuple[Row, list[Measured]]]) 
     ]
 
 
-def _worst(state: Finished, row: Row, values: Mapping[int, list[float]], most: int) -> list[dict[str, Any]]:
+def _worst(
+    state: ExperimentState, row: Row, values: Mapping[int, list[float]], most: int
+) -> list[dict[str, Any]]:
     """The queries with the lowest means, those asked more often first."""
     known = state.cases[row.cases]
     means = {place: float(np.mean(some)) for place, some in values.items()}
@@ -359,7 +363,9 @@ def _worst(state: Finished, row: Row, values: Mapping[int, list[float]], most: i
     ]
 
 
-def _worst_findings(state: Finished, told: Sequence[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
+def _worst_findings(
+    state: ExperimentState, told: Sequence[tuple[Row, list[Measured]]]
+) -> list[dict[str, Any]]:
     found = []
     for row, score, values in _queries(told):
         findings: dict[str, dict[int, list[float]]] = {}

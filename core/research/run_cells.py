@@ -14,10 +14,10 @@ from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
-from semblance.core.research.cells import Cell, cells_of, run_cell
+from semblance.core.research.cells import Cell, experiment_cells, run_cell
 from semblance.core.research.sources import read_cases
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
+from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 #: A cell whose worker was killed is tried so often.
@@ -48,13 +48,13 @@ class Runner(Protocol):
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Work: ...
 
-    def hand_out(self, file: Path) -> Any:
+    def share_file(self, file: Path) -> Any:
         """What a worker is given in place of ``file``."""
 
 
 @dataclass
-class Finished:
-    """Cells and their answers, as far as they are there; ``cases`` as :meth:`Store.keep_cases` keeps them."""
+class ExperimentState:
+    """Cells and their answers, as far as they are there; ``cases`` as :meth:`ExperimentStore.save_cases` keeps them."""
 
     spec: ExperimentSpec
     cells: list[Cell]
@@ -69,7 +69,7 @@ class Finished:
         return sum(cell.id in self.answers for cell in self.cells)
 
 
-def finished(store: Store) -> Finished:
+def read_state(store: ExperimentStore) -> ExperimentState:
     """What a folder holds now, without measuring anything.
 
     Raises:
@@ -78,20 +78,20 @@ def finished(store: Store) -> Finished:
     spec = store.spec
     cases = store.cases()
     prints = {place: one["fingerprint"] for place, one in enumerate(cases) if one["fingerprint"]}
-    cells = cells_of(spec, prints)
-    answers = {cell.id: answer for cell in cells if (answer := store.read(cell.id)) is not None}
-    return Finished(spec, cells, answers, cases, found=len(answers))
+    cells = experiment_cells(spec, prints)
+    answers = {cell.id: answer for cell in cells if (answer := store.read_cell(cell.id)) is not None}
+    return ExperimentState(spec, cells, answers, cases, found=len(answers))
 
 
-def run(
-    store: Store,
+def run_cells(
+    store: ExperimentStore,
     runner: Runner,
     *,
     expected: Iterable[str] = (),
     again: bool = False,
-    tell: Callable[[Finished], None] = lambda _: None,
+    tell: Callable[[ExperimentState], None] = lambda _: None,
     reporter: Reporter = SILENT,
-) -> Finished:
+) -> ExperimentState:
     """Measure every cell that is not finished; ``again``: also those that failed.
 
     ``tell`` hears of results as they grow. ``expected``: fingerprints the cases must have, in their order.
@@ -105,15 +105,15 @@ def run(
     with store.work() as folder:
         contents, cases = _read(spec, folder, reporter)
         _compare(list(expected), cases)
-        store.keep_cases(cases)
-        state = Finished(
+        store.save_cases(cases)
+        state = ExperimentState(
             spec,
-            cells_of(spec, {place: cases[place]["fingerprint"] for place in contents}),
+            experiment_cells(spec, {place: cases[place]["fingerprint"] for place in contents}),
             {},
             cases,
         )
         for cell in state.cells:
-            answer = store.read(cell.id)
+            answer = store.read_cell(cell.id)
             if answer is not None and not (again and answer["failed"]):
                 state.answers[cell.id] = answer
         state.found = len(state.answers)
@@ -123,7 +123,7 @@ def run(
                     "{damaged} finished cells were damaged and are measured again.", damaged=store.damaged
                 )
             )
-        given = {place: runner.hand_out(file) for place, file in contents.items()}
+        given = {place: runner.share_file(file) for place, file in contents.items()}
         _measure(store, runner, state, given, tell, reporter)
     return state
 
@@ -190,11 +190,11 @@ def _compare(expected: list[str], cases: list[dict[str, Any]]) -> None:
 
 
 def _measure(
-    store: Store,
+    store: ExperimentStore,
     runner: Runner,
-    state: Finished,
+    state: ExperimentState,
     given: dict[int, Any],
-    tell: Callable[[Finished], None],
+    tell: Callable[[ExperimentState], None],
     reporter: Reporter,
 ) -> None:
     waiting = _Waiting([cell for cell in state.cells if cell.id not in state.answers])
@@ -211,7 +211,7 @@ def _measure(
                 number += 1
                 task = runner.submit(run_cell, cell, state.spec, given[cell.cases])
                 under_way[number] = cell, task
-                task.future.add_done_callback(_putting(over, number))
+                task.future.add_done_callback(_notify(over, number))
             reporter.check_cancelled()
             reporter.progress(state.done, total, "Measuring")
             with contextlib.suppress(queue.Empty):
@@ -225,7 +225,7 @@ def _measure(
                         continue
                     answer = {"id": cell.id, "repeat": cell.repeat, "failed": str(problem), "splits": []}
                     answer |= {"params": {}, "versions": {}, "cpu_seconds": 0.0}
-                store.keep(cell.id, answer)
+                store.save_cell(cell.id, answer)
                 state.answers[cell.id] = answer
                 state.ran += 1
                 waiting.learn(cell, answer["cpu_seconds"])
@@ -241,7 +241,7 @@ def _measure(
     tell(state)
 
 
-def _putting(over: queue.SimpleQueue[int], number: int) -> Callable[[Any], None]:
+def _notify(over: queue.SimpleQueue[int], number: int) -> Callable[[Any], None]:
     return lambda _: over.put(number)
 
 

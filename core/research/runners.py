@@ -10,7 +10,7 @@ from semblance.core.engine import Engine, Task
 from semblance.core.engine.cluster import Cluster
 
 
-class Local:
+class LocalRunner:
     """Spawned processes of this machine; each reads the cases from a file and keeps them between cells."""
 
     def __init__(self, workers: int | None = None) -> None:
@@ -20,7 +20,7 @@ class Local:
     def submit(self, function: Callable[..., Any], *args: Any) -> Task:
         return self._engine.submit(function, *args)
 
-    def hand_out(self, file: Path) -> Path:
+    def share_file(self, file: Path) -> Path:
         return file
 
     def __enter__(self) -> Self:
@@ -30,15 +30,15 @@ class Local:
         self._engine.shutdown()
 
 
-def place_to_run(workers: int | None, scheduler: str) -> Local | Cluster:
+def make_runner(workers: int | None, scheduler: str) -> LocalRunner | Cluster:
     """``workers`` processes of this machine, or the cluster of a ``scheduler``.
 
     Raises:
         SemblanceError: the scheduler cannot be used.
     """
-    return Cluster(scheduler, can_measure) if scheduler else Local(workers)
+    return Cluster(scheduler, can_run_cells) if scheduler else LocalRunner(workers)
 
 
-def can_measure() -> bool:
+def can_run_cells() -> bool:
     """Run by a worker of a cluster, which has to find this program to do so."""
     return True

@@ -21,7 +21,7 @@ from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr_lazy
-from semblance.core.research.near_duplicates import look_alikes
+from semblance.core.research.near_duplicates import count_near_duplicates
 from semblance.core.research.spec import CasesSpec
 
 Rows = npt.NDArray[np.intp]
@@ -155,7 +155,7 @@ def _one(
     notes: tuple[str, ...] = ()
     if left_out:
         notes += (tr_lazy("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
-    alike = look_alikes(library, data) if library is not None and data.patients != "known" else 0
+    alike = count_near_duplicates(library, data) if library is not None and data.patients != "known" else 0
     if alike:
         notes += (
             tr_lazy(
@@ -284,7 +284,7 @@ def _both(
         },
     )
     sides = np.arange(train.n_cases), train.n_cases + np.arange(test.n_cases)
-    whole_split(Cases(both, extractor, *sides), 0).check(both.units, both.n_cases)
+    whole_split(Cases(both, extractor, *sides), 0).check_leakage(both.units, both.n_cases)
     return Cases(both, extractor, *sides, notes)
 
 

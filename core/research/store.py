@@ -21,7 +21,7 @@ FORMAT = 1
 MAX_BYTES = 256 << 20
 
 
-class Store:
+class ExperimentStore:
     """Cells appear here whole or not at all, so that a run that was killed goes on where it was.
 
     ``damaged`` counts files of cells that could not be read; those cells are measured again. ``made``: the
@@ -34,7 +34,7 @@ class Store:
         self._made = made
 
     @classmethod
-    def create(cls, folder: Path, spec: ExperimentSpec) -> Store:
+    def create(cls, folder: Path, spec: ExperimentSpec) -> ExperimentStore:
         """The folder for ``spec``; one that has an experiment already keeps the cells both have.
 
         Raises:
@@ -63,7 +63,7 @@ class Store:
         return cls(folder, made=made)
 
     @classmethod
-    def open(cls, folder: Path) -> Store:
+    def open(cls, folder: Path) -> ExperimentStore:
         """
         Raises:
             BadInput: no experiment lies in the folder.
@@ -88,7 +88,7 @@ class Store:
         if self._made and not (self.folder / CASES).is_file():
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def keep_cases(self, cases: list[dict[str, Any]]) -> None:
+    def save_cases(self, cases: list[dict[str, Any]]) -> None:
         """What is known of the cases, in the order of the experiment: fingerprint, facts, problem."""
         _put(self.folder / CASES, {"format": FORMAT, "cases": cases})
 
@@ -96,7 +96,7 @@ class Store:
         """As kept last; none before the first run has read them."""
         return list(self._document(CASES)["cases"]) if (self.folder / CASES).is_file() else []
 
-    def keep(self, cell: str, answer: dict[str, Any]) -> None:
+    def save_cell(self, cell: str, answer: dict[str, Any]) -> None:
         """Keep a finished cell.
 
         Raises:
@@ -105,7 +105,7 @@ class Store:
         text = _dumps(answer)
         put_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
 
-    def read(self, cell: str) -> dict[str, Any] | None:
+    def read_cell(self, cell: str) -> dict[str, Any] | None:
         """A finished cell; ``None`` where there is none, or only a damaged one."""
         try:
             digest, _, text = _text(self._file(cell)).partition("\n")

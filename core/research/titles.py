@@ -53,7 +53,7 @@ def learner_title(label: str, speak: Speak = tr_name) -> str:
     return _FIRST_NAME.sub(lambda found: _learner(found.group(), speak), label)
 
 
-def ranks_shown(test: Mapping[str, Any]) -> tuple[dict[str, float], float, list[list[str]]]:
+def rank_plot_data(test: Mapping[str, Any]) -> tuple[dict[str, float], float, list[list[str]]]:
     """Ranks by learner, the critical difference, and the groups within it, as a plot shows them."""
     ranks = {learner_title(name): float(rank) for name, rank in test["ranks"].items()}
     alike = [[learner_title(name) for name in group] for group in test["nemenyi"]["alike"]]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.retrieval.index import Matrix, NearestRows, Rows
 
 #: Rows compared at once, so that results stay in the cache.
@@ -23,7 +23,7 @@ class ClickIndex:
     the ranking is that of the frozen metric.
     """
 
-    def __init__(self, coordinates: Matrix, query: Matrix, beginning: Beginning | None = None) -> None:
+    def __init__(self, coordinates: Matrix, query: Matrix, beginning: InitialWeights | None = None) -> None:
         """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,); ``beginning`` that of
         the forms.
 
@@ -34,7 +34,7 @@ class ClickIndex:
             raise BadInput("The query does not fit the cases it is compared with.")
         self._rows, self._beginning = coordinates, beginning
         self.set_query(query)
-        self.form = ClickForm.start(coordinates.shape[1], beginning)
+        self.form = FeedbackForm.start(coordinates.shape[1], beginning)
 
     def set_query(self, query: Matrix) -> None:
         """Ask another query (m,) under the same form."""

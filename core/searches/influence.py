@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.searches.leave_one_out import LeaveOneOut
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.relevance_feedback import Coordinates, learn
@@ -44,7 +44,7 @@ def influences(
     *,
     k: int = 20,
     strength: float = 1.0,
-    beginning: Beginning | None = None,
+    beginning: InitialWeights | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Influence]:
     """One for each of the ``entries`` in force, learnt anew without it.
@@ -75,7 +75,7 @@ def influences(
     return out
 
 
-def _ranks(form: ClickForm, differences: Matrix) -> Rows:
+def _ranks(form: FeedbackForm, differences: Matrix) -> Rows:
     ranks = np.empty(len(differences), dtype=np.int64)
     ranks[np.argsort(form.squared(differences), kind="stable")] = np.arange(len(differences))
     return ranks

@@ -17,8 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.relevance_feedback.judgement_agreement import Direction, agreed
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.judgement_agreement import (
+    SeparatingDirection,
+    agreement_of_sums,
+)
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import (
     GRAM_TRIPLETS,
     SLOPE,
@@ -58,7 +61,7 @@ class _Group:
     n_triplets: int
     weight: float
     judgements: int
-    separating_directions: list[tuple[int, Direction | None]]
+    separating_directions: list[tuple[int, SeparatingDirection | None]]
 
 
 class LeaveOneOut:
@@ -70,12 +73,12 @@ class LeaveOneOut:
         coordinates: Coordinates,
         m: int,
         strength: float = 1.0,
-        beginning: Beginning | None = None,
+        beginning: InitialWeights | None = None,
     ) -> None:
         self._judgements, self._coordinates, self._m = list(judgements), coordinates, m
         self._strength, self._beginning = strength, beginning
 
-    def forms(self) -> Iterator[ClickForm]:
+    def forms(self) -> Iterator[FeedbackForm]:
         """One for each judgement, in order."""
         with one_thread():
             judged = gather_feedback(self._judgements, self._coordinates).judged()
@@ -133,7 +136,7 @@ class LeaveOneOut:
                 out += one
         return out
 
-    def _some(self, places: range) -> list[ClickForm]:
+    def _some(self, places: range) -> list[FeedbackForm]:
         gradients, rest = [], []
         for place in places:
             one = self._judgements[place]
@@ -150,23 +153,23 @@ class LeaveOneOut:
         steps = self._curvature.solved(np.stack(gradients))
         return [self._form(self._D - step, groups) for step, groups in zip(steps, rest, strict=True)]
 
-    def _form(self, D: Matrix, groups: Sequence[_Group]) -> ClickForm:
+    def _form(self, D: Matrix, groups: Sequence[_Group]) -> FeedbackForm:
         number, m = len(self._judgements) - 1, self._m
         directions = [one for group in groups for one in group.separating_directions]
         judgements = sum(group.judgements for group in groups)
-        form = ClickForm.nearest(D, np.eye(m)).blended(trust(number))
+        form = FeedbackForm.nearest(D, np.eye(m)).blended(trust(number))
         form = form.stretched(stretched_along(directions, judgements, m))
         return form.begun(self._beginning, opened(number)).blended(self._strength)
 
 
 def _weight(groups: Sequence[_Group], change: Matrix, own: float) -> float:
-    """What each triplet's own weight is times; ``change`` and ``own`` as for :func:`agreed`."""
+    """What each triplet's own weight is times; ``change`` and ``own`` as for :func:`agreement_of_sums`."""
     teach = [group for group in groups if group.pairs is not None]
     weight = sum(group.weight for group in teach)
     most = most_weight(
         sum(group.n_triplets for group in teach),
         sum(group.judgements for group in groups),
-        agreed(change, own, len(teach)),
+        agreement_of_sums(change, own, len(teach)),
     )
     return most / weight if weight > 0.0 else 0.0
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.searches.judgement import Judgement, Kind
 
 #: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
@@ -105,7 +105,7 @@ class Answer(StrEnum):
     NEITHER = "neither"
 
 
-def nearer(cases: Matrix, query: Matrix, sample: Matrix, form: ClickForm) -> Matrix:
+def nearer(cases: Matrix, query: Matrix, sample: Matrix, form: FeedbackForm) -> Matrix:
     """(n,) which share of ``sample`` (s, m) is nearer to ``query`` (m,) than each of ``cases`` (n, m).
 
     In (0, 1); see :func:`sample_of`.
@@ -123,7 +123,7 @@ def sample_of(coordinates: Matrix) -> Matrix:
 
 def ask(
     coordinates: Matrix,
-    form: ClickForm,
+    form: FeedbackForm,
     query: int,
     likeness: Likeness,
     judged: Collection[int],

@@ -23,13 +23,13 @@ import numpy as np
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.judgement_agreement import (
-    Direction,
+    SeparatingDirection,
     agreement,
-    beliefs,
-    direction,
+    judgement_reliabilities,
+    separating_direction,
 )
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, Rows, replay
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
+from semblance.core.metrics.relevance_feedback.triplet_learning import Rows, WeightedTriplets, fit_form
 from semblance.core.searches.judgement import Judgement, Kind
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def learn(
     coordinates: Coordinates,
     m: int,
     strength: float = 1.0,
-    beginning: Beginning | None = None,
-) -> ClickForm:
+    beginning: InitialWeights | None = None,
+) -> FeedbackForm:
     """The form in ``m`` dimensions that the judgements lead to, whatever their order.
 
     ``strength`` (0..1) blends between where it started and where the clicks lead, of which :func:`trust` is
@@ -85,8 +85,8 @@ def learn(
         given = gather_feedback(distinct, coordinates)
         judged = given.judged()
         if judged is None:
-            return ClickForm.start(m, beginning)
-        form = replay(judged).blended(trust(len(distinct))).stretched(given.directions(m))
+            return FeedbackForm.start(m, beginning)
+        form = fit_form(judged).blended(trust(len(distinct))).stretched(given.directions(m))
         return form.begun(beginning, opened(len(distinct))).blended(strength)
 
 
@@ -152,14 +152,14 @@ class GatheredFeedback:
             self.parts.append((triplets, weights * (judgements / weights.sum())))
         self.judgements += judgements
 
-    def judged(self) -> Judged | None:
+    def judged(self) -> WeightedTriplets | None:
         if not self.parts:
             return None
         points = np.stack(self.points.points)
         weights = np.concatenate([part for _, part in self.parts])
         most = most_weight(len(weights), self.judgements, agreement(points, self.parts))
         triplets = np.concatenate([part for part, _ in self.parts])
-        return Judged.of(points, triplets, weights * (most / weights.sum()))
+        return WeightedTriplets.of(points, triplets, weights * (most / weights.sum()))
 
     def directions(self, m: int) -> Matrix:
         """(v, m) to stretch along: one for each query with many judgements.
@@ -168,10 +168,13 @@ class GatheredFeedback:
         """
         return stretched_along(self.separating_directions(), self.judgements, m)
 
-    def separating_directions(self) -> list[tuple[int, Direction | None]]:
+    def separating_directions(self) -> list[tuple[int, SeparatingDirection | None]]:
         """For each query with many judgements their number, and the direction that tells them apart."""
         return [
-            (len(places) - 1, direction(np.stack([self.points.points[p] for p in places]), signs, believed))
+            (
+                len(places) - 1,
+                separating_direction(np.stack([self.points.points[p] for p in places]), signs, believed),
+            )
             for places, signs, believed in self.signed
             if len(places) >= FEWEST_FOR_DIRECTION
         ]
@@ -183,7 +186,7 @@ def most_weight(triplets: int, judgements: int, agreed: float) -> float:
 
 
 def stretched_along(
-    separating_directions: list[tuple[int, Direction | None]], judgements: int, m: int
+    separating_directions: list[tuple[int, SeparatingDirection | None]], judgements: int, m: int
 ) -> Matrix:
     """(v, m) directions as long as the form is stretched along them; see :meth:`GatheredFeedback.directions`."""
     covered = sum(number for number, _ in separating_directions) / max(1, judgements)
@@ -192,7 +195,7 @@ def stretched_along(
     return np.array(found).reshape(-1, m)
 
 
-def feedback_triplets(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
+def feedback_triplets(judgements: Iterable[Judgement], coordinates: Coordinates) -> WeightedTriplets | None:
     """Points and triplets of the judgements whose cases are still there; ``None`` if there are none."""
     return gather_feedback(judgements, coordinates).judged()
 
@@ -229,7 +232,7 @@ def _add_thumbs(asked: _QueryJudgements, out: GatheredFeedback) -> None:
         return
     places = [query, *alike, *unlike]
     signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
-    believed = beliefs(np.stack([points.points[place] for place in places]), signs)
+    believed = judgement_reliabilities(np.stack([points.points[place] for place in places]), signs)
     belief = np.zeros(len(points.points))
     # A case called both like and unlike stands twice; the later counts.
     belief[places] = believed

@@ -14,8 +14,9 @@ from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.search_result import nearest_cases
 
 EXTRACTOR = "gabor"
@@ -38,7 +39,7 @@ def usual_folder() -> Path:
 def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Path:
     """Make the demo library at ``library``, or go on where an earlier call was ended; returns its path.
 
-    Its images are drawn into the folder ``images`` of the library and plainly marked synthetic.
+    Its images are drawn into the folder ``pictures`` of the library and plainly marked synthetic.
 
     Raises:
         SemblanceError: the folder cannot be written to.

@@ -17,8 +17,8 @@ from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.library.importers.tables_csv import read_table
-from semblance.core.metrics.boosting.bdm_boosting import best_cut, smoothed_log_ratio
+from semblance.core.library.importers.read_table import read_table
+from semblance.core.metrics.boosting.bdm_boosting import best_split, smoothed_log_ratio
 from semblance.core.metrics.boosting.bdm_pairs import DensePairs
 from semblance.core.metrics.steps import parse_steps
 
@@ -81,7 +81,7 @@ def dense_seconds(n: int) -> tuple[float, float]:
     begin = time.perf_counter()
     weights = DensePairs(from_findings(y), X)
     for _ in range(ROUNDS):
-        cut = best_cut(weights, X)
+        cut = best_split(weights, X)
         assert cut is not None
         weights.add_bit(cut.bits, smoothed_log_ratio(cut.dissimilar, cut.similar) / 16.0)
     return time.perf_counter() - begin, weights.objective

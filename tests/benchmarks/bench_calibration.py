@@ -17,8 +17,9 @@ import numpy as np
 from semblance.core.engine import limit_threads
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.known_chances import Population, coverage_of

@@ -17,7 +17,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.class_conditional.objective import Batch, expected_accuracy, make_batch
 from semblance.core.metrics.steps import parse_steps
@@ -69,7 +69,7 @@ def batches() -> list[dict[str, Any]]:
     return rows
 
 
-def rows_of(data: Path, name: str, cases: int) -> tuple[Any, Any]:
+def result_rows(data: Path, name: str, cases: int) -> tuple[Any, Any]:
     """Standardised rows and findings of the first ``cases`` of a table."""
     read = read_table(data / "tables" / f"{name}.csv")
     X, y = np.asarray(read.X)[:cases], np.array(read.findings)[:cases]
@@ -84,7 +84,7 @@ def fit(learner: str, X: Any, y: Any, **parameters: Any) -> None:
 def fits(data: Path) -> list[dict[str, Any]]:
     rows = []
     for name in TABLES:
-        X, y = rows_of(data, name, CASES)
+        X, y = result_rows(data, name, CASES)
         tuned = best(partial(fit, "ccml", X, y))
         plain = best(partial(fit, "ccml", X, y, k=3, rate=0.01, decay=0.01, components=60))
         size = f"{name} ({len(X)} x {X.shape[1]})"

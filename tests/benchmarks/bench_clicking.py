@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
+from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, Kind
@@ -25,7 +25,8 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
@@ -46,7 +47,7 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     learning, comparing = [], []
     for _ in range(TRIALS):
         start = time.perf_counter()
-        form = replay(Judged.of(Z, triplets))
+        form = fit_form(WeightedTriplets.of(Z, triplets))
         learnt = time.perf_counter()
         index.form = form
         index.search(Z[0], K)

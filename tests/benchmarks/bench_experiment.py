@@ -9,9 +9,9 @@ from typing import Any
 
 from semblance.core.research.run_cells import Finished
 from semblance.core.research.run_cells import run as measure
-from semblance.core.research.runners import Local
+from semblance.core.research.runners import LocalRunner
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
+from semblance.core.research.store import ExperimentStore
 
 #: scikit-learn's copy of the tested part of optdigits.
 TABLE, CASES, REPEATS, TARGET = "builtin:digits", 1797, 10, 1.8
@@ -35,9 +35,9 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
     seconds, states = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for workers in (1, 2):
-            store = Store.create(Path(folder) / str(workers), spec)
+            store = ExperimentStore.create(Path(folder) / str(workers), spec)
             begin = time.monotonic()
-            with Local(workers) as place:
+            with LocalRunner(workers) as place:
                 states[workers] = measure(store, place)
             seconds[workers] = time.monotonic() - begin
     rows = [

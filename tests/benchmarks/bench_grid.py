@@ -101,7 +101,7 @@ class _Image:
 
 
 def _columns() -> Any:
-    from semblance.core.library.columns import case_columns
+    from semblance.core.library.case_columns import case_columns
 
     chance = random.Random(1)
     findings = [chance.choice(["malignant", "benign", "normal", None]) for _ in range(CASES)]

@@ -30,7 +30,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

@@ -16,7 +16,7 @@ PROGRAM = """
 import sys, time, resource
 from pathlib import Path
 start = time.perf_counter()
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 result = import_source(Path(sys.argv[1]), Path(sys.argv[2]))
 assert result.added == 1800, result
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

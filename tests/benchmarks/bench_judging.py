@@ -20,7 +20,8 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.bench_clicking import M, _library, row
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data

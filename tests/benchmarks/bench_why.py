@@ -15,7 +15,8 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -31,7 +31,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder
     from tests.helpers.windows import open_window
 
@@ -72,7 +72,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
     context, columns = window.context, window.state.columns
     lateness: list[float] = []
@@ -122,8 +122,9 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import open_window
 
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from semblance.core.imaging.region import Region  # noqa: E402
 from semblance.core.imaging.volume import ArrayStack, Volume  # noqa: E402
 from semblance.core.library import open_library  # noqa: E402
 from semblance.core.workflows.features.extract_features import extract_features  # noqa: E402
-from semblance.core.workflows.library.importing import import_source  # noqa: E402
+from semblance.core.workflows.library.import_source import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402
 from tests.helpers.images import striped_folder  # noqa: E402
 

@@ -17,14 +17,14 @@ TOP = Path(__file__).resolve().parents[2]
 CODE = """
 import sys
 from pathlib import Path
-from semblance.core.workflows.upkeep.backing_up import back_up
-from semblance.core.workflows.upkeep.checking import check_library
+from semblance.core.workflows.maintenance.backup import back_up
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.kills.small_disk import on_small_disk
 
 library, log, backup = map(Path, sys.argv[1:4])
 
 def work(here):
-    print([finding.says for finding in check_library(here).findings if finding.part != "images"])
+    print([finding.says for finding in verify_library(here).findings if finding.part != "images"])
     back_up(here, backup)
 
 sys.exit(on_small_disk(work, library, log, 0, read_only=sys.argv[4] == "read-only"))

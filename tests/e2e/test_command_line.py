@@ -64,7 +64,7 @@ def test_exit_statuses(tmp_path, arguments, status):
 
 def test_no_window_is_loaded_for_a_command(tmp_path):
     code = (
-        "import sys\nfrom app.__main__ import main\nstatus = main(['learners', '--json'])\n"
+        "import sys\nfrom semblance.app.__main__ import main\nstatus = main(['learners', '--json'])\n"
         "qt = ('PySide6', 'pyqtgraph', 'matplotlib')\n"
         "assert not [name for name in sys.modules if name.startswith(qt)]\n"
         "sys.exit(status)"

@@ -14,7 +14,7 @@ import pytest
 
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.program import semblance, started
 from tests.helpers.waiting import until

@@ -13,8 +13,9 @@ from pytestqt.qtbot import QtBot
 from semblance.app.screenshot import settle
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

@@ -90,7 +90,7 @@ def test_from_images_to_a_report_on_the_command_line(guarded, tmp_path):
         ["doctor", library],
         ["backup", library, str(tmp_path / "b.zip")],
     ):
-        assert guarded("-m", "app", *arguments) == []
+        assert guarded("-m", "semblance.app", *arguments) == []
 
 
 def test_the_window_with_its_processes(guarded, tmp_path):

@@ -12,9 +12,10 @@ import pytest
 
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import load_state
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import load_state
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
@@ -31,7 +32,7 @@ def main():
     from semblance.app.program import make_application
     from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.library.opening import load_state
+    from semblance.core.workflows.library.library_snapshot import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()

@@ -11,11 +11,12 @@ import pytest
 
 from semblance.core.library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.letting_go import let_go
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.close_library import close_library
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.maintenance.verify_library import verify_library
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import open_metric
-from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.driven import DrivenWindow
 from tests.helpers.images import striped_folder
 from tests.soak.measuring import family
@@ -100,8 +101,8 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
         assert {metric.name for metric in opened.metrics()} == {"plain", "by the first", "by the second"}
     ledger = open_metric(library, "plain").ledger(there["ledger"])
     assert len(ledger.in_force) == 10
-    let_go()
-    assert check_library(library).open_harm == []
+    close_library()
+    assert verify_library(library).open_harm == []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

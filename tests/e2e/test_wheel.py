@@ -1,4 +1,4 @@
-"""`pip install .` brings everything the program needs, and works away from its sources."""
+"""The wheel holds the whole program under the one name ``semblance``, and works beside modules of other people."""
 
 from __future__ import annotations
 
@@ -13,25 +13,37 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("app", "core", "resources")
-#: Under resources, but for the README only.
-NOT_SHIPPED = "resources/screenshots/"
+#: Under resources, but for the README and the translators only.
+NOT_SHIPPED = ("resources/screenshots/", "resources/translations/de/LC_MESSAGES/semblance.po")
+
+
+def pip(*arguments: object) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    """A folder holding what the wheel holds, as pip would lay it out."""
+def wheel(tmp_path_factory) -> Path:
+    """Built from a copy of the sources without what was compiled before."""
     work = tmp_path_factory.mktemp("wheel")
-    source = work / "source"
+    source = work / "my source"
+    unwanted = shutil.ignore_patterns("__pycache__", "*.mo")
     for folder in SOURCES:
-        shutil.copytree(TOP / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copytree(TOP / folder, source / folder, ignore=unwanted)
+    (source / "packaging").mkdir()
+    for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "packaging/compile_translations.py"):
         shutil.copy(TOP / file, source / file)
-    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
-    done = subprocess.run([*build, "-w", str(work), str(source)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = work.glob("*.whl")
-    target = work / "site"
-    zipfile.ZipFile(wheel).extractall(target)
+    pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", work, source)
+    (made,) = work.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory) -> Path:
+    """The folder it is installed into; the command is bin/semblance in it."""
+    target = tmp_path_factory.mktemp("site")
+    pip("install", "--no-deps", "--no-index", "--target", target, wheel)
     return target
 
 
@@ -40,29 +52,51 @@ def files(top: Path) -> set[str]:
     return {path.relative_to(top).as_posix() for path in found if "__pycache__" not in path.parts}
 
 
-def test_every_file_of_the_program_is_in_the_wheel(installed):
-    expected = {name for name in files(TOP) if not name.startswith(NOT_SHIPPED)}
-    assert files(installed) == expected
+def test_every_file_of_the_program_is_in_the_wheel(wheel, site):
+    expected = {name for name in files(TOP) if not name.startswith(NOT_SHIPPED) and not name.endswith(".mo")}
+    assert files(site / "semblance") == expected | {"resources/translations/de/LC_MESSAGES/semblance.mo"}
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name.partition("/")[0] for name in archive.namelist()}
+    assert {name for name in names if not name.endswith(".dist-info")} == {"semblance"}
 
 
-def test_the_installed_program_starts_away_from_its_sources(installed, tmp_path):
-    environment = os.environ | {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
-    asked = subprocess.run(
-        [sys.executable, "-c", "import resources; print(resources.path('__init__.py'))"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture
+def hostile(tmp_path) -> Path:
+    """A folder with modules and packages that are called like folders of the sources, and end whoever imports them."""
+    for name in SOURCES:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of somebody else')\n")
+    for name in ("core", "resources"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('a package of somebody else')\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [["bin/semblance"], ["-m", "semblance.app"]], ids=["script", "module"])
+def test_it_runs_away_from_its_sources_beside_modules_of_the_same_names(site, hostile, command):
+    program = [str(site / part) if part.startswith("bin/") else part for part in command]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(hostile), str(site)]), "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    for arguments, says in (
+        (["--help"], "import"),
+        (["evaluate", "--table", "builtin:iris", "--learner", "lda", "--protocol", "metricboost"], "lda"),
+    ):
+        asked = [sys.executable, *program, *arguments]
+        done = subprocess.run(
+            asked, cwd=hostile, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert says in done.stdout
+
+
+def test_its_translations_are_compiled(site, hostile):
+    code = "from semblance.core.language import tr; print(tr('Open library…'))"
+    environment = os.environ | {
+        "PYTHONPATH": str(site),
+        "SEMBLANCE_LANGUAGE": "de",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=hostile.parent, env=environment, capture_output=True, check=True
     )
-    assert asked.stdout.strip() == str(installed / "resources" / "__init__.py"), asked.stderr
-    started = subprocess.run(
-        [sys.executable, "-m", "app", "--help"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert started.returncode == 0, started.stderr
-    assert "import" in started.stdout
+    assert done.stdout.decode("utf-8").strip() == "Bibliothek öffnen…"

@@ -89,7 +89,7 @@ def _read_source(source: Path) -> bool:
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source
     from semblance.core.tasks import SILENT
-    from semblance.core.workflows.library.reading import FileReader
+    from semblance.core.workflows.library.file_reader import FileReader
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))

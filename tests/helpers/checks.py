@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from semblance.core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.maintenance.problems import VerificationResult
 
 
-def parts_of(result: CheckResult) -> list[str]:
+def parts_of(result: VerificationResult) -> list[str]:
     return [finding.part for finding in result.findings]

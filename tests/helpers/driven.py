@@ -95,7 +95,7 @@ def main() -> None:
     from semblance.app.shell import search_operations
     from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.metrics.train_metric import TrainRequest
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import flush
 
     make_application()

@@ -52,7 +52,7 @@ def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
 def sample_deck(cases: int = 250, *, ranked: bool = True) -> Deck:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
     from semblance.app.widgets.cards.case_model import Deck
-    from semblance.core.library.columns import ImageState, case_columns
+    from semblance.core.library.case_columns import ImageState, case_columns
 
     chance = np.random.default_rng(1)
     findings = [("malignant", "benign", None)[int(n)] for n in chance.choice(3, cases, p=[0.48, 0.45, 0.07])]

@@ -36,7 +36,7 @@ from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
-from semblance.core.library.letters import finding_letters
+from semblance.core.library.finding_letters import finding_letters
 from semblance.core.parameters import Parameter
 from tests.helpers.gallery import answer, sample_deck
 

@@ -36,5 +36,5 @@ class InlineRunner:
             future.set_result(function(*args))
         return _Done(future)
 
-    def hand_out(self, file: Path) -> Path:
+    def share_file(self, file: Path) -> Path:
         return file

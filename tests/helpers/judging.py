@@ -8,9 +8,9 @@ from pathlib import Path
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.contexts import make_context
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 
@@ -24,7 +24,7 @@ def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
     """A window's parts on a copy of ``library``."""
     shutil.copytree(library, copy)
     context = make_context(jobs)
-    context.state.set_library(publish(copy))
+    context.state.set_library(read_snapshot(copy))
     return context
 
 

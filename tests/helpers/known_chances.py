@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.neighbour_votes import held_out_votes
+from semblance.core.evaluation.neighbour_votes import neighbour_votes
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
 Matrix = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def coverage_of(population: Population, *, queries: int, seed: int) -> float:
     X, chance = drawn(population, n, rng)
     named = np.where(rng.random(n) < chance, "sick", "healthy")
     index, nobody = Index(X), np.full(n, "", dtype=object)
-    votes = held_out_votes(
+    votes = neighbour_votes(
         index,
         X,
         None,
@@ -54,7 +54,9 @@ def coverage_of(population: Population, *, queries: int, seed: int) -> float:
     made = calibrate(votes, ("healthy", "sick"))
     assert made is not None
     Q, known = drawn(population, queries, rng)
-    inside = [_holds(made, named[rank(index, Query(q), 10).rows], p) for q, p in zip(Q, known, strict=True)]
+    inside = [
+        _holds(made, named[rank(index, EmbeddedQuery(q), 10).rows], p) for q, p in zip(Q, known, strict=True)
+    ]
     return float(np.mean(inside))
 
 

@@ -58,7 +58,7 @@ def z_of(plus, minus, m):
     return 1 - plus - minus + plus * math.exp(alpha) + minus * math.exp(-alpha), alpha
 
 
-def best_cut(D, q, sign=1):
+def best_stump(D, q, sign=1):
     """(beta, alpha, Z) over all midpoints of distinct values whose alpha has this sign."""
     values = sorted(set(q.ravel().tolist()))
     # The two anchors of a pair see the same square up to rounding.

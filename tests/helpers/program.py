@@ -16,7 +16,7 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     """The program under way, in a session of its own; stdout and stderr are pipes."""
     environment = os.environ | {"PYTHONPATH": str(TOP)} | options.pop("environment", {})
     return subprocess.Popen(
-        [sys.executable, "-m", "app", *map(str, arguments)],
+        [sys.executable, "-m", "semblance.app", *map(str, arguments)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.evaluation.calibration import HeldOutVotes, calibrate
+from semblance.core.evaluation.calibration import NeighbourVotes, calibrate
 from semblance.core.evaluation.evaluate_metric import (
     HELD_OUT_PATIENTS,
     FindingRoc,
@@ -17,9 +17,9 @@ from semblance.core.evaluation.evaluate_metric import (
     MetricScores,
 )
 from semblance.core.features.registry import extractors
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
-from semblance.core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")
@@ -96,7 +96,7 @@ def calibrated(made: MetricFacts, findings: Sequence[str] = FINDINGS) -> MetricF
     right."""
     rows = np.arange(TRAINED, CASES)
     votes = rows % 11
-    held_out = HeldOutVotes(
+    held_out = NeighbourVotes(
         rows,
         votes,
         np.full(len(rows), 10),

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 
 #: Plain distances of all features.
 PLAIN = TrainRequest("euclidean", "plain")

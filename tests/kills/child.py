@@ -55,13 +55,14 @@ class Logging(Reporter):
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
     from semblance.core.workflows.features import extract_features
-    from semblance.core.workflows.library import importing
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.library import import_source
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
-    importing.BATCH, extract_features.CHUNK, extract_features.STEP = BATCH, CHUNK, CHUNK
+    import_source.BATCH, extract_features.CHUNK, extract_features.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)
     if phase in ("import", "again"):
-        importing.import_source(source, library, reporter=reporter)
+        import_source.import_source(source, library, reporter=reporter)
     elif phase == "features":
         extract_features.extract_features(library, EXTRACTOR, workers=2, reporter=reporter)
     elif phase == "train":
@@ -117,9 +118,9 @@ def backup_of(library: Path) -> Path:
 
 
 def back_up(library: Path, reporter: Logging) -> None:
-    from semblance.core.workflows.upkeep import backing_up
+    from semblance.core.workflows.maintenance import backup
 
-    backing_up.back_up(library, backup_of(library))
+    backup.back_up(library, backup_of(library))
 
 
 def on_disk(phase: str, library: Path, source: Path, log: Path, disk: str) -> int:

@@ -22,8 +22,9 @@ IMAGES = 40
 def make_library(folder: Path) -> Path:
     """``folder`` with a trained library, its images and files to drop and choose."""
     from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.importing import import_source
-    from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+    from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.images import striped_folder
     from tests.helpers.tables import write_table
 

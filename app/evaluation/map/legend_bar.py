@@ -9,7 +9,7 @@ from semblance.app.evaluation.map.map_legend import key_icon, key_size
 from semblance.app.shell.theme import news, plain_tip
 from semblance.app.widgets.layouts import vbox
 from semblance.core.language import format_number, tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 
 
 class MapKey(QScrollArea):

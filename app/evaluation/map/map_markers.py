@@ -12,7 +12,7 @@ from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import lettering
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, ImageState
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, ImageState
 
 #: The nearest cases that are ringed, and those whose rank is written.
 RINGED, NUMBERED = 20, 10

@@ -28,7 +28,7 @@ from semblance.app.evaluation.map.map_raster import draw_points, shape_of, width
 from semblance.app.shell.theme import colour, finding_colour, news, theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 
 #: A point is meant from this far, and a press becomes a line after so many pixels.
 REACH, _DRAWS_FROM = 14, 5

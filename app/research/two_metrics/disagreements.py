@@ -18,7 +18,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.read_only_table import for_reading
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation.compare_metrics import Disagreement, Disagreements
 

@@ -18,10 +18,10 @@ from semblance.app.widgets.nearest_chips import NEAREST
 from semblance.app.widgets.text_cache import lettering
 from semblance.app.widgets.warning_line import Caution
 from semblance.core.language import format_number, localise_number, tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation import scored_metrics
-from semblance.core.workflows.evaluation.compare_metrics import Compared, Line
+from semblance.core.workflows.evaluation.compare_metrics import ComparedCase, MetricComparison
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.searches.reliability import Vote
 
@@ -65,7 +65,7 @@ class TwoMetricsFacts(QWidget):
         self,
         columns: CaseColumns,
         names: tuple[str, str],
-        compared: Compared | None,
+        compared: MetricComparison | None,
         scored: tuple[ScoredMetric | None, ScoredMetric | None],
         counted: str | None,
         depth: int,
@@ -101,7 +101,7 @@ class TwoMetricsFacts(QWidget):
         self._key.show_findings(columns, compared, depth)
 
     def texts(self) -> list[list[str]]:
-        """Line by line what stands in both tables."""
+        """ComparedCase by line what stands in both tables."""
         return self._sides.texts() + self._apart.texts()
 
     @property
@@ -125,10 +125,10 @@ class TwoMetricsFacts(QWidget):
         known = [one for one in scored if one is not None and one.scores is not None]
         self._badge.setVisible(shown and bool(known))
         if known:
-            self._badge.set_kind(scored_metrics.weakest(known))
+            self._badge.set_kind(scored_metrics.least_trusted(known))
 
     @staticmethod
-    def _distances(columns: CaseColumns, compared: Compared, depth: int) -> list[tuple[str, ...]]:
+    def _distances(columns: CaseColumns, compared: MetricComparison, depth: int) -> list[tuple[str, ...]]:
         agreement = compared.agreement
         lines: list[tuple[str, ...]] = []
         if agreement is not None:
@@ -166,7 +166,7 @@ def signed(text: str) -> str:
     return text.replace("-", "−")
 
 
-def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | None) -> str:
+def _moved(columns: CaseColumns, line: ComparedCase, before: int | None, after: int | None) -> str:
     index = columns.index_of_row(line.row)
     name = columns.labels[index] if index >= 0 else line.case_id
     return tr("{case}, {before:,} to {after:,}", case=name, before=before, after=after)
@@ -237,7 +237,7 @@ class _LineKey(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         news.changed.connect(self.updateGeometry)
 
-    def show_findings(self, columns: CaseColumns, compared: Compared, depth: int) -> None:
+    def show_findings(self, columns: CaseColumns, compared: MetricComparison, depth: int) -> None:
         shown = {line.finding for lines in (compared.left, compared.right) for line in lines[:depth]}
         self._entries = [
             (code, columns.letters[name], name) for code, name in enumerate(columns.findings) if name in shown

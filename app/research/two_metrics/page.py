@@ -37,7 +37,12 @@ from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.evaluation import scored_metrics
-from semblance.core.workflows.evaluation.compare_metrics import DEPTH, Compared, Disagreements, Line
+from semblance.core.workflows.evaluation.compare_metrics import (
+    DEPTH,
+    ComparedCase,
+    Disagreements,
+    MetricComparison,
+)
 
 ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.
@@ -56,7 +61,7 @@ class TwoMetricsPanel(FullPage):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Two metrics, one query"))
         self._context, self._state = context, context.state
-        self._compared: Compared | None = None
+        self._compared: MetricComparison | None = None
         self._problem = ""
         #: Whether one query is looked at, not all.
         self._one = True
@@ -257,7 +262,7 @@ class TwoMetricsPanel(FullPage):
         search = self._state.search
         return search if name == REFINED and search is not None else name
 
-    def _answered(self, compared: Compared) -> None:
+    def _answered(self, compared: MetricComparison) -> None:
         self._compared = compared
         self._show()
         if self.which.value() == ONE:
@@ -333,7 +338,7 @@ class TwoMetricsPanel(FullPage):
 
     def _show(self) -> None:
         found, columns = self._compared, self._state.columns
-        lines: tuple[tuple[Line, ...], tuple[Line, ...]] = (
+        lines: tuple[tuple[ComparedCase, ...], tuple[ComparedCase, ...]] = (
             ((), ()) if found is None else (found.left, found.right)
         )
         self.columns.set_lines(columns, *lines, names=self.metrics)

@@ -24,9 +24,9 @@ from semblance.app.shell.theme import plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns, no_cases
-from semblance.core.reports.distances import FEWEST, digits_for, distance_text
-from semblance.core.workflows.evaluation.compare_metrics import Line
+from semblance.core.library.case_columns import CaseColumns, no_cases
+from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
+from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
 NONE = -1
 LEFT, RIGHT = 0, 1
@@ -51,7 +51,7 @@ class RankColumns(QAbstractScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
-        self._lines: tuple[Sequence[Line], Sequence[Line]] = ((), ())
+        self._lines: tuple[Sequence[ComparedCase], Sequence[ComparedCase]] = ((), ())
         self._digits: tuple[int, ...] = (FEWEST, FEWEST)
         self._names = ("", "")
         self._depth, self._least = USUAL, 0
@@ -77,8 +77,8 @@ class RankColumns(QAbstractScrollArea):
     def set_lines(
         self,
         columns: CaseColumns,
-        left: Sequence[Line],
-        right: Sequence[Line],
+        left: Sequence[ComparedCase],
+        right: Sequence[ComparedCase],
         names: tuple[str, str] = (tr("left"), tr("right")),
     ) -> None:
         """The rankings of two metrics called ``names``, nearest first; the current case stays current."""
@@ -107,7 +107,7 @@ class RankColumns(QAbstractScrollArea):
         return self._depth
 
     @property
-    def drawn(self) -> list[Line]:
+    def drawn(self) -> list[ComparedCase]:
         """The lines of the left that are joined to the right, as they are drawn now."""
         return [line for line in self._shown[LEFT] if self.geometry_now.joined(line, self._least)]
 
@@ -139,7 +139,7 @@ class RankColumns(QAbstractScrollArea):
             self.current_changed.emit(row)
 
     @property
-    def _shown(self) -> tuple[Sequence[Line], Sequence[Line]]:
+    def _shown(self) -> tuple[Sequence[ComparedCase], Sequence[ComparedCase]]:
         return self._lines[LEFT][: self._depth], self._lines[RIGHT][: self._depth]
 
     def _place(self, side: int, row: int) -> int:

@@ -15,9 +15,9 @@ from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import LEFT, RIGHT, lettering
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
-from semblance.core.reports.distances import distance_text
-from semblance.core.workflows.evaluation.compare_metrics import Line
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
+from semblance.core.reports.formatting import distance_text
+from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
 ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44
@@ -72,7 +72,7 @@ class Geometry:
             return None
         return (point.y() - first.top()) // self.row
 
-    def joined(self, line: Line, least: int) -> bool:
+    def joined(self, line: ComparedCase, least: int) -> bool:
         """Whether a line of the left is drawn through to the right."""
         return line.other is not None and line.other <= self.depth and abs(line.other - line.rank) >= least
 
@@ -126,7 +126,7 @@ class RankPainter:
         self._theme = theme()
         images.begin(geometry.row - 6, ratio)
 
-    def make_images(self, shown: tuple[Sequence[Line], Sequence[Line]]) -> None:
+    def make_images(self, shown: tuple[Sequence[ComparedCase], Sequence[ComparedCase]]) -> None:
         """As many as this frame has time for, before anything else takes it; those not there are sent for."""
         for lines in shown:
             for place, line in enumerate(lines):
@@ -134,7 +134,10 @@ class RankPainter:
                     self._scaled(line.row)
 
     def lines(
-        self, shown: tuple[Sequence[Line], Sequence[Line]], least: int, chosen: Collection[int]
+        self,
+        shown: tuple[Sequence[ComparedCase], Sequence[ComparedCase]],
+        least: int,
+        chosen: Collection[int],
     ) -> None:
         """The lines between the columns, those of ``chosen`` rows on top."""
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -149,7 +152,9 @@ class RankPainter:
                 self._stub(1, line, line.row in chosen)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def line(self, side: int, place: int, line: Line, *, current: bool, hovered: bool, ring: bool) -> None:
+    def line(
+        self, side: int, place: int, line: ComparedCase, *, current: bool, hovered: bool, ring: bool
+    ) -> None:
         """One row: rank, image, finding and name, bar, distance, and on the right by how much it rose."""
         if not self._at.seen(place):
             return
@@ -187,15 +192,15 @@ class RankPainter:
 
     # Pieces
 
-    def _share(self, line: Line, side: int) -> float:
+    def _share(self, line: ComparedCase, side: int) -> float:
         full = self._full[side]
         return min(1.0, max(0.0, line.distance / full)) if full > 0 else 0.0
 
-    def _code(self, line: Line) -> int:
+    def _code(self, line: ComparedCase) -> int:
         index = self._columns.index_of_row(line.row)
         return int(self._columns.finding[index]) if index >= 0 else NO_FINDING
 
-    def _name(self, line: Line, at: QRect) -> None:
+    def _name(self, line: ComparedCase, at: QRect) -> None:
         painter, tokens = self._painter, self._theme
         index, code = self._columns.index_of_row(line.row), self._code(line)
         letter = "" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
@@ -212,7 +217,7 @@ class RankPainter:
         lower = QRect(at.x(), at.y() + half, at.width(), half - 1)
         lettering(SMALL).draw(painter, lower, name, tokens.second, LEFT, middle=True)
 
-    def _image(self, line: Line, square: QRect) -> None:
+    def _image(self, line: ComparedCase, square: QRect) -> None:
         painter = self._painter
         painter.fillRect(square, colour(self._theme.image_well))
         scaled = self._scaled(line.row)
@@ -242,7 +247,7 @@ class RankPainter:
         filled = QRect(at.x(), at.y(), round(at.width() * share), at.height())
         self._painter.fillRect(filled, colour(self._theme.bar_fill))
 
-    def _shift(self, line: Line, at: QRect) -> None:
+    def _shift(self, line: ComparedCase, at: QRect) -> None:
         rise = line.rise
         if rise is None:
             return
@@ -253,7 +258,7 @@ class RankPainter:
             self._painter, at, text, tokens.text if far else tokens.third, RIGHT
         )
 
-    def _curve(self, line: Line, stands_out: bool) -> None:
+    def _curve(self, line: ComparedCase, stands_out: bool) -> None:
         assert line.other is not None
         path = self._at.curve(line.rank - 1, line.other - 1)
         far = abs(line.other - line.rank) >= FAR
@@ -275,7 +280,7 @@ class RankPainter:
         self._painter.setBrush(colour(shade))
         self._painter.drawEllipse(at, _DOT, _DOT)
 
-    def _stub(self, side: int, line: Line, stands_out: bool) -> None:
+    def _stub(self, side: int, line: ComparedCase, stands_out: bool) -> None:
         """A broken line, and where the case is under the other metric."""
         if not self._at.seen(line.rank - 1):
             return

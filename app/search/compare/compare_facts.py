@@ -9,14 +9,14 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.
 _MOST = 14
 #: Numbers of the archive; nobody compares images by them.
-_IDENTIFIERS = frozenset(("study", "series", "instance"))
+_IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
 
 class CompareFacts(Panel):

@@ -35,8 +35,8 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.imaging.view_images import CardImage
+from semblance.core.workflows.imaging import card_images
+from semblance.core.workflows.imaging.card_images import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
@@ -162,7 +162,7 @@ class ExamplesStrip(QWidget):
     def _fetch(self, example: Query) -> None:
         self._asked_for.add(example)
         job = self._context.jobs.run(
-            tr("Thumbnail"), view_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
         )
 
         def show(found: CardImage | None) -> None:

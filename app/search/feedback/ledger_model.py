@@ -10,7 +10,7 @@ from typing import Any, overload
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns, no_cases
+from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.searches.contradictions import Contradiction
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement, Kind

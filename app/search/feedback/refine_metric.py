@@ -16,7 +16,7 @@ from semblance.core.library.records import account
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics import train_metric
+from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
@@ -192,7 +192,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
 
 def _score(context: Context, path: Path, name: str) -> None:
     job = context.jobs.run(
-        tr("Scoring {name}", name=name), train_metric.score_metric, path, name, channel=f"score {name}"
+        tr("Scoring {name}", name=name), score_metric.score_metric, path, name, channel=f"score {name}"
     )
 
     def tell(error: SemblanceError) -> None:

@@ -42,10 +42,11 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.imaging.view_images import ViewedImage, WindowLevel
+from semblance.core.workflows.imaging.card_images import WindowLevel
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Below this height the facts go, so that the image stays.
 FACTS_FROM = 400

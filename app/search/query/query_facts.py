@@ -8,7 +8,7 @@ from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import localise_number, tr
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 
 FINDING, PATIENT, SIZE, REGION, SPACING = (
     tr("Finding"),

@@ -18,7 +18,7 @@ from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch

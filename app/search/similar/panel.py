@@ -28,10 +28,10 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.widgets.work_notice import extracting
 from semblance.core.language import format_number, tr, tr_n, tr_name
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
-from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
@@ -68,7 +68,7 @@ class RankingPanel(Panel):
 
         self.header = PanelHeader(tr("Ranking"))
         self.window_level = header_button(
-            "contrast", tr("WindowLevel as the query's: the same brightness and contrast")
+            "contrast", tr("Window/level as the query's: the same brightness and contrast")
         )
         self.window_level.setCheckable(True)
         self.view = ViewSwitch()

@@ -11,8 +11,8 @@ from semblance.app.shell.state import Change
 from semblance.app.widgets.thumbnail_loader import Done, Thumbnails, ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.imaging.view_images import CardImage
+from semblance.core.workflows.imaging import card_images
+from semblance.core.workflows.imaging.card_images import CardImage
 
 #: The window must stay unchanged this long before thumbnails are made with it.
 SETTLED_MS = 250
@@ -56,7 +56,7 @@ class QueryWindowLevel(QObject):
         try:
             job = self._context.jobs.run(
                 tr("Thumbnails with the query's window/level"),
-                view_images.card_images,
+                card_images.card_images,
                 path,
                 rows,
                 _SIDE,

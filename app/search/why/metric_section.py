@@ -15,7 +15,7 @@ from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_title
 from semblance.core.workflows.evaluation import scored_metrics
-from semblance.core.workflows.library.opening import MetricFacts
+from semblance.core.workflows.library.library_snapshot import MetricFacts
 
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 

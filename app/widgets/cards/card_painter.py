@@ -18,7 +18,7 @@ from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, lettering
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, ImageState
+from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
 _SCALED_BYTES = 12 * 1024 * 1024

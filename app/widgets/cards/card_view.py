@@ -17,7 +17,7 @@ from semblance.app.widgets.cards.card_painter import CardPainter, CardState, Sca
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 NONE = -1
 

@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.cards.case_selection import Selection
 from semblance.app.widgets.cards.grid_keys import led_to
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 __all__ = ["NONE", "CaseGrid"]
 

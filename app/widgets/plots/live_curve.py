@@ -17,7 +17,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.training_plot import Course, TrainingPlot
 from semblance.core.language import tr
 from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
-from semblance.core.workflows.metrics.train_metric import CurvePoint
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 
 #: The curve is drawn at most this often, however fast points come.
 REDRAW_MS = 70

@@ -12,7 +12,7 @@ from semblance.core.evaluation.neighbours import metric_distances
 from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured, Queries
-from semblance.core.evaluation.roc import Roc, auc, defined, roc
+from semblance.core.evaluation.roc import Roc, auc, is_defined, roc
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import HoldOut, patient_codes, per_finding
 from semblance.core.language import tr_lazy
@@ -121,7 +121,7 @@ def _areas(
     rocs: dict[str, Roc] = {}
     for finding, name in enumerate(names):
         positive = asked == finding
-        if defined(positive):
+        if is_defined(positive):
             areas[f"{score}:{name}"] = auc(shares[:, finding], positive)
             rocs[name] = roc(shares[:, finding], positive)
     mean = {score: float(np.mean(list(areas.values())))} if areas else {}

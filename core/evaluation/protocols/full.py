@@ -18,7 +18,7 @@ from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, re
 from semblance.core.evaluation.reliability import expected_calibration_error
 from semblance.core.evaluation.result import Measured, Queries, Vector
 from semblance.core.evaluation.retrieval_scores import retrieval_scores
-from semblance.core.evaluation.roc import Roc, auc, auc_with_interval, defined, roc
+from semblance.core.evaluation.roc import Roc, auc, auc_with_interval, is_defined, roc
 from semblance.core.evaluation.scores import (
     Matrix,
     Rows,
@@ -158,7 +158,7 @@ class FullProtocol(SplitProtocol):
         intervals: Intervals = {}
         for finding, name in enumerate(names):
             positive, shares = asked == finding, vote.plain[:, finding]
-            if not defined(positive):
+            if not is_defined(positive):
                 continue
             rocs[name] = roc(shares, positive)
             area = auc_with_interval(shares, positive, own)

@@ -137,14 +137,14 @@ class Views:
     def queries(self) -> list[Query]:
         """Of all patients, in the order of their rows."""
         found = []
-        rows_of: dict[tuple[str, str], list[int]] = {}
+        result_rows: dict[tuple[str, str], list[int]] = {}
         for row, key in enumerate(zip(self._patients.tolist(), self._view.tolist(), strict=True)):
-            rows_of.setdefault(key, []).append(row)
+            result_rows.setdefault(key, []).append(row)
         views = sorted(set(self._view.tolist()))
         for row in np.flatnonzero(self._polyp).tolist():
             here = str(self._view[row])
             for there in views:
-                candidates = np.array(rows_of.get((str(self._patients[row]), there), []), dtype=np.intp)
+                candidates = np.array(result_rows.get((str(self._patients[row]), there), []), dtype=np.intp)
                 hits = self.identities[candidates] == self.identities[row]
                 if there != here and hits.any():
                     found.append(Query(row, candidates, hits, (here, there)))

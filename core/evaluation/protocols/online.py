@@ -104,8 +104,8 @@ def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
 
 
 def _rank(distance: Distance) -> int:
-    from semblance.core.metrics.distances import LinearDistance, MappedDistance
+    from semblance.core.metrics.distances import LinearDistance, LinearEmbeddingDistance
 
-    if not isinstance(distance, LinearDistance | MappedDistance) or distance.L is None:
+    if not isinstance(distance, LinearDistance | LinearEmbeddingDistance) or distance.L is None:
         return distance.n_features
     return int((np.square(distance.L).sum(axis=1) > 0.0).sum())

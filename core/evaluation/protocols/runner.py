@@ -59,14 +59,14 @@ class Trial:
 class Plan:
     """How a protocol measures some data: every split it makes, and what it does on each.
 
-    ``data`` is what learners are fitted on, ``told`` what is said of it; ``rule`` says how the ``splits``
+    ``data`` is what learners are fitted on, ``reported`` those that a result names; ``rule`` says how the ``splits``
     were made, ``per_repeat`` of them one after another in each repeat. ``triplets`` gives those of a split's
     training rows, for the learners that take them. ``baselines``: names that are the plain distance on other
     numbers of the same cases, without steps. ``points``: training curves are kept until measured.
     """
 
     data: EvaluationData
-    told: EvaluationData
+    reported: EvaluationData
     rule: str
     splits: tuple[HoldOut, ...]
     measure: Callable[[Trial], Measured]
@@ -82,7 +82,7 @@ class Plan:
             BadInput: a case or a patient is in two of its parts.
         """
         split = self.splits[place]
-        split.check(self.data.units, self.data.n_cases)
+        split.check_leakage(self.data.units, self.data.n_cases)
         if baseline is not None:
             return PreparedSplit(self.baselines[baseline], split, (), None)
         return PreparedSplit(self.data, split, steps, self.triplets)
@@ -118,9 +118,13 @@ def run_trials(
             what = tr_lazy(
                 "{spec}, repeat {repeat} of {n}", spec=run.spec.name, repeat=repeat + 1, n=len(splits)
             )
-            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points)
+            share = _RunProgress(
+                reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points
+            )
             share.progress(0, 1, what)
-            run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share)
+            run.measure_split(
+                own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share
+            )
             share.progress(1, 1, what)
         result = _result(protocol, plan, runs, splits[: repeat + 1], compared, steps, seed)
         reporter.partial(result)
@@ -186,7 +190,7 @@ class PreparedSplit:
             self.problem = problem
 
 
-class _Run:
+class _LearnerRun:
     """One learner on its way through the repeats."""
 
     def __init__(self, spec: LearnerSpec, learner: str) -> None:
@@ -201,8 +205,8 @@ class _Run:
 
         return make_learner(self._learner, random_state=seed, **self.spec.params)
 
-    def go(
-        self, prepared: PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _Share
+    def measure_split(
+        self, prepared: PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _RunProgress
     ) -> None:
         if self.failure is not None:
             return
@@ -216,11 +220,11 @@ class _Run:
         except FAILURES as problem:
             self.failure = Failure(
                 self.spec.name,
-                tr_lazy("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=in_words(problem)),
+                tr_lazy("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=failure_text(problem)),
             )
 
 
-class _Share(Reporter):
+class _RunProgress(Reporter):
     """One fit's part of the whole progress; a wish to stop early is not the learner's to hear."""
 
     def __init__(self, whole: Reporter, done: int, total: int, what: str, keep: bool) -> None:
@@ -242,7 +246,7 @@ class _Share(Reporter):
         self._whole.check_cancelled()
 
 
-def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_Run]:
+def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_LearnerRun]:
     names = [spec.name for spec in learners]
     if not names:
         raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
@@ -251,10 +255,10 @@ def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_
         raise BadArguments(
             tr_lazy("The learner '{twice}' is named twice.", twice=twice[0]), "Name each learner once."
         )
-    return [_Run(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
+    return [_LearnerRun(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
 
-def in_words(problem: Exception) -> str:
+def failure_text(problem: Exception) -> str:
     """What is said of one of :data:`FAILURES`."""
     if isinstance(problem, SemblanceError):
         return str(problem)
@@ -266,7 +270,7 @@ def in_words(problem: Exception) -> str:
 def _result(
     protocol: str,
     plan: Plan,
-    runs: Sequence[_Run],
+    runs: Sequence[_LearnerRun],
     splits: Sequence[HoldOut],
     compared: Sequence[str],
     steps: Sequence[Step],
@@ -290,10 +294,10 @@ def _result(
     n_test = float(np.mean([len(split.test) for split in splits]))
     return EvaluationResult(
         protocol=protocol,
-        source=plan.told.source_json(),
+        source=plan.reported.source_json(),
         seed=seed,
         repeats=len(splits),
-        split=SplitFacts(plan.rule, plan.told.by_patient, n_train, n_test),
+        split=SplitFacts(plan.rule, plan.reported.by_patient, n_train, n_test),
         results=tuple(results),
         comparisons=compare(results, compared, n_train, n_test),
         failed=tuple(run.failure for run in runs if run.failure is not None),

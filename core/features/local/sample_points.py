@@ -20,7 +20,9 @@ _WIDER = 1.01
 _LEVELS = np.float32(65535)
 
 
-def seen(image: Image, region: Region | None, *, longest: int, shortest: int = 1) -> tuple[Floats, Mask]:
+def scaled_planes(
+    image: Image, region: Region | None, *, longest: int, shortest: int = 1
+) -> tuple[Floats, Mask]:
     """(c, h, w) one grey plane or red, green and blue in 0..1, and (h, w) which pixels are meant.
 
     A longer side than ``longest`` is reduced to it, the other in proportion; none stays below ``shortest``.
@@ -47,14 +49,14 @@ def seen(image: Image, region: Region | None, *, longest: int, shortest: int = 1
 
 
 def grey_of(planes: Floats) -> npt.NDArray[np.float64]:
-    """(h, w) of planes as :func:`seen` gives them."""
+    """(h, w) of planes as :func:`scaled_planes` gives them."""
     grey: npt.NDArray[np.float64] = (
         planes[0].astype(np.float64) if len(planes) == 1 else np.tensordot(LUMA.astype(np.float64), planes, 1)
     )
     return grey
 
 
-def grid_inside(inside: Mask, count: int) -> npt.NDArray[np.intp]:
+def grid_points(inside: Mask, count: int) -> npt.NDArray[np.intp]:
     """(p, 2) rows and columns, p <= count, of a square grid as fine as ``count`` allows, where ``inside``.
 
     Without a pixel inside (an outline thinner than the grid it was reduced to) the middle is taken.
@@ -75,7 +77,7 @@ def grid_inside(inside: Mask, count: int) -> npt.NDArray[np.intp]:
         spacing *= _WIDER
 
 
-def as_shares(
+def relative_positions(
     at: npt.NDArray[np.integer] | npt.NDArray[np.floating], inside: Mask
 ) -> npt.NDArray[np.float64]:
     """(p, 2) rows and columns of the middles of pixels -> x and y as shares of the width and height."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.sample_points import as_shares, grid_inside, seen
+from semblance.core.features.local.sample_points import grid_points, relative_positions, scaled_planes
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -83,6 +83,7 @@ class Textons(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names(self._points)
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
@@ -91,14 +92,15 @@ class Textons(Extractor):
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        planes, inside = seen(image, region, longest=LONGEST_SIDE)
-        at = grid_inside(inside, self._points)
+        planes, inside = scaled_planes(image, region, longest=LONGEST_SIDE)
+        at = grid_points(inside, self._points)
         found = responses(lab_of(planes))[:, at[:, 0], at[:, 1]]
         return PACKING.pack(found.T, self._points)
 
-    def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64]:
-        _, inside = seen(image, region, longest=LONGEST_SIDE)
-        return as_shares(grid_inside(inside, self._points), inside)
+    def keypoints(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64]:
+        """(p, 2) positions of the described points, as :meth:`Extractor.keypoints`."""
+        _, inside = scaled_planes(image, region, longest=LONGEST_SIDE)
+        return relative_positions(grid_points(inside, self._points), inside)
 
 
 def lab_of(planes: Floats) -> Floats:

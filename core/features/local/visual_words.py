@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.local.sample_points import as_shares, grey_of, grid_inside, seen
+from semblance.core.features.local.sample_points import (
+    grey_of,
+    grid_points,
+    relative_positions,
+    scaled_planes,
+)
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -75,6 +80,7 @@ class VisualWords(Extractor):
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
         return _names(self._points)
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
@@ -83,18 +89,19 @@ class VisualWords(Extractor):
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
+        planes, inside = scaled_planes(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
         return PACKING.pack(sift(grey_of(planes), inside, self._points), self._points)
 
-    def places(self, image: Image, region: Region | None = None) -> Doubles:
-        planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
-        _, found, _ = _found(grey_of(planes), inside, self._points)
-        return as_shares(found.positions, inside)
+    def keypoints(self, image: Image, region: Region | None = None) -> Doubles:
+        """(p, 2) positions of the described points, as :meth:`Extractor.keypoints`."""
+        planes, inside = scaled_planes(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
+        _, found, _ = _keypoints(grey_of(planes), inside, self._points)
+        return relative_positions(found.positions, inside)
 
 
 def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArray[np.uint8]:
     """(p, 128), p <= points: descriptors at interest points and then on the grid, of (h, w) in 0..1."""
-    detector, found, flat = _found(grey, inside, points)
+    detector, found, flat = _keypoints(grey, inside, points)
     kept = np.flatnonzero(~flat)
     descriptors = np.zeros((len(found.sigmas), PACKING.values), dtype=np.uint8)
     if len(kept):
@@ -107,9 +114,9 @@ def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArr
     return descriptors
 
 
-def _found(
+def _keypoints(
     grey: Doubles, inside: npt.NDArray[np.bool_], points: int
-) -> tuple[Any, _Places, npt.NDArray[np.bool_]]:
+) -> tuple[Any, _Keypoints, npt.NDArray[np.bool_]]:
     """The detector, the places to describe, and (p,) which of them lie where the image is flat."""
     from skimage.feature import SIFT
 
@@ -118,23 +125,23 @@ def _found(
         detector.detect(grey)
     except RuntimeError:
         # It has no other way to say that an image holds no interest point.
-        found = _Places.none()
+        found = _Keypoints.none()
     else:
-        found = _Places(
+        found = _Keypoints(
             detector.positions, detector.scales, detector.sigmas, detector.orientations, detector.octaves
         )
     corners = np.rint(found.positions).astype(np.intp)
     found = found.only(np.flatnonzero(inside[corners[:, 0], corners[:, 1]]))
     found = found.only(_spread(found.sigmas, points // 2))
-    at = grid_inside(inside, (points - len(found.sigmas)) // len(DENSE_SCALES))
+    at = grid_points(inside, (points - len(found.sigmas)) // len(DENSE_SCALES))
     flat = [np.zeros(len(found.sigmas), dtype=np.bool_)]
     for sigma in DENSE_SCALES:
-        found = found.joined(_Places.upright(at, sigma, detector.scalespace_sigmas))
+        found = found.joined(_Keypoints.upright(at, sigma, detector.scalespace_sigmas))
         flat.append(_flat(grey, at, sigma))
     return detector, found, np.concatenate(flat)
 
 
-class _Places:
+class _Keypoints:
     """Places as scikit-image's SIFT keeps them: (p, 2) positions, and (p,) of each of the others."""
 
     def __init__(
@@ -149,19 +156,19 @@ class _Places:
         self.orientations, self.octaves = orientations, octaves
 
     @staticmethod
-    def none() -> _Places:
+    def none() -> _Keypoints:
         nothing = np.empty(0)
         whole = np.empty(0, dtype=np.intp)
-        return _Places(np.empty((0, 2)), whole, nothing, nothing, whole)
+        return _Keypoints(np.empty((0, 2)), whole, nothing, nothing, whole)
 
     @staticmethod
-    def upright(at: npt.NDArray[np.intp], sigma: float, known: Doubles) -> _Places:
+    def upright(at: npt.NDArray[np.intp], sigma: float, known: Doubles) -> _Keypoints:
         """At ``at``, of the scale nearest to ``sigma`` among those ``known`` (octaves, scales)."""
         # The first and the last two are there for the detector only.
         inner = known[:, 1:-2]
         octave, scale = np.unravel_index(np.abs(inner - sigma).argmin(), inner.shape)
         n = len(at)
-        return _Places(
+        return _Keypoints(
             at.astype(np.float64),
             np.full(n, scale + 1, dtype=np.intp),
             np.full(n, inner[octave, scale]),
@@ -169,8 +176,8 @@ class _Places:
             np.full(n, octave, dtype=np.intp),
         )
 
-    def only(self, rows: npt.NDArray[np.intp]) -> _Places:
-        return _Places(
+    def only(self, rows: npt.NDArray[np.intp]) -> _Keypoints:
+        return _Keypoints(
             self.positions[rows],
             self.scales[rows],
             self.sigmas[rows],
@@ -178,8 +185,8 @@ class _Places:
             self.octaves[rows],
         )
 
-    def joined(self, other: _Places) -> _Places:
-        return _Places(
+    def joined(self, other: _Keypoints) -> _Keypoints:
+        return _Keypoints(
             np.concatenate([self.positions, other.positions]),
             np.concatenate([self.scales, other.scales]),
             np.concatenate([self.sigmas, other.sigmas]),

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.features.polyp.definitions import SCALES
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.intp]
 
+#: Deviations of the Gaussians, in mm, that smooth the wall before its curvature is measured.
+SCALES = (1, 2, 3)
 #: HU below which a voxel is air, and above which it is tagged stool (or bone).
 AIR, TAGGED = -500.0, 200.0
 #: Tagged stool lies at most so many mm from air: bone does not.
@@ -51,6 +52,7 @@ class SurfaceCurvature:
 
     @property
     def mean(self) -> Numbers:
+        """(n,) mean curvature (k1 + k2) / 2, in 1/mm."""
         return (self.k1 + self.k2) / 2
 
     @property

@@ -65,11 +65,13 @@ def numbers(dataset: Dataset, keyword: str) -> tuple[float, ...]:
 
 
 def number(dataset: Dataset, keyword: str) -> float | None:
+    """The first value as a finite number; ``None`` where there is none."""
     found = numbers(dataset, keyword)
     return found[0] if found else None
 
 
 def integer(dataset: Dataset, keyword: str) -> int | None:
+    """The first value where it is a whole number; else ``None``."""
     found = number(dataset, keyword)
     return None if found is None or found != int(found) else int(found)
 

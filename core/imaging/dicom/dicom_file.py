@@ -59,6 +59,7 @@ class DicomFile:
 
     @property
     def little(self) -> bool:
+        """Whether numbers are stored with their lowest byte first."""
         return self.syntax != EXPLICIT_BIG
 
 

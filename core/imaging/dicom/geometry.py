@@ -62,6 +62,7 @@ class SlicePlane:
 
     @property
     def cosines(self) -> tuple[float, ...]:
+        """Direction cosines of a row, then of a column (Image Orientation (Patient), PS3.3 C.7.6.2.1.1)."""
         return (*self.along_row, *self.along_column)
 
 

@@ -52,6 +52,7 @@ class DicomImages:
 
     @property
     def dataset(self) -> Dataset:
+        """The header, without the pixels."""
         return self._opened.dataset
 
     def __len__(self) -> int:
@@ -135,14 +136,20 @@ class DicomStack(Stack):
         known = [plane for plane in planes if plane is not None]
         if known:
             self.directions = directions(known[0])
-        # Two frames in one place (time, segments) say nothing of the distance.
+        # Two frames at one position (time points, segments) do not tell the distance of slices.
         between = distance_between(known) if len(known) == len(planes) else None
         self.spacing_mm = _spacing(between or slice_distance(dataset), spacing_of(dataset))
 
-    def image(self, place: int) -> Image:
-        return self._images.image(place)
+    def image(self, index: int) -> Image:
+        """Frame ``index`` as an image.
+
+        Raises:
+            BadInput: no such frame, or its pixels are damaged.
+        """
+        return self._images.image(index)
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

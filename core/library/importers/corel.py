@@ -15,7 +15,7 @@ from semblance.core.imaging.raster import size_of
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.listing import Listing
+from semblance.core.library.importers.labels_csv import LabelTable
 from semblance.core.library.importers.source import Source
 
 CATEGORIES = (
@@ -67,7 +67,7 @@ class CorelImporter(FolderImporter):
         )
         return Recognition(0.9, tr_lazy("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
 
-    def cases(self, source: Source, images: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+    def cases(self, source: Source, images: list[str], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
         self._thousand = _is_thousand(images)
         return super().cases(source, images, listing)
 

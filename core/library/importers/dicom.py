@@ -11,7 +11,6 @@ from semblance.core.imaging.dicom import dicomdir
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.dicom_regions import Regions, is_of_regions
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
@@ -21,8 +20,9 @@ from semblance.core.library.importers.dicom_series import (
     grouped,
     instance_of,
 )
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.listing import Line, is_listing, read_listings
+from semblance.core.library.importers.labels_csv import Line, is_label_table, read_label_tables
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -58,7 +58,7 @@ class DicomImporter(Importer):
     summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
-        entries = [entry for entry in source.entries() if not is_listing(entry.path or ".")]
+        entries = [entry for entry in source.entries() if not is_label_table(entry.path or ".")]
         named = [entry for entry in entries if _promises(source.label(entry.path))]
         others = [entry for entry in entries if not PurePosixPath(source.label(entry.path)).suffix]
         step = max(1, len(named or others) // _LOOKED_INTO)
@@ -78,15 +78,15 @@ class DicomImporter(Importer):
         return Recognition(0.85 if sure else 0.3, tr_lazy("{what}; series become volumes.", what=what))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         found = _Found()
         for number, entry in enumerate(source.entries()):
             if number % _CHECK_EVERY == 0:
                 reporter.check_cancelled()
-            if not (entry.path and is_listing(entry.path)):
+            if not (entry.path and is_label_table(entry.path)):
                 _look_into(source, entry, found)
         yield from found.rejected
-        listing = read_listings(source, [one.path for one in found.images])
+        listing = read_label_tables(source, [one.path for one in found.images])
         yield from listing.rejected
         groups = grouped(found.images)
         for group in groups:

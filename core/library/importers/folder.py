@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying, not_a_case, top_folder
+from semblance.core.library.importers.image_files import common_folder, ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
+from semblance.core.library.importers.labels_csv import LabelTable, Line, is_label_table, read_label_tables
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -39,14 +39,14 @@ class FolderImporter(Importer):
         entries = source.entries()
         images = [e.path for e in entries if has_image_name(source.label(e.path))]
         if not images:
-            images = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
+            images = [e.path for e in entries[:_LOOKED_INTO] if rejection_of(source, e) is None]
             if not images:
                 return None
             return Recognition(0.2, tr_lazy("Images whose names do not say so."))
         what = tr_lazy_n("{n} image", "{n} images", len(images))
-        if any(entry.path and is_listing(entry.path) for entry in entries):
+        if any(entry.path and is_label_table(entry.path) for entry in entries):
             return Recognition(0.6, tr_lazy("{what} with a labels.csv.", what=what))
-        top = top_folder(images, _wrapping(source))
+        top = common_folder(images, _wrapping(source))
         findings = sorted({_folder(path, top) for path in images} - {None}, key=str)
         if not findings:
             return Recognition(
@@ -67,27 +67,27 @@ class FolderImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         images: list[str] = []
         others: list[Rejected] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
                 reporter.check_cancelled()
-            if entry.path and is_listing(entry.path):
+            if entry.path and is_label_table(entry.path):
                 continue
-            rejected = not_a_case(source, entry)
+            rejected = rejection_of(source, entry)
             if rejected is None:
                 images.append(entry.path)
             else:
                 others.append(rejected)
         yield from others
-        listing = read_listings(source, images)
+        listing = read_label_tables(source, images)
         yield from listing.rejected
         yield from self.cases(source, images, listing)
 
-    def cases(self, source: Source, images: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+    def cases(self, source: Source, images: list[str], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
         """The cases of ``images``, in their order."""
-        top = top_folder(images, _wrapping(source))
+        top = common_folder(images, _wrapping(source))
         taken: set[str] = set()
         twice: list[Rejected] = []
         for path in images:

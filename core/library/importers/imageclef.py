@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -73,7 +73,7 @@ class ImageCLEFImporter(Importer):
         return None
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         images: list[str] = []
         tables: list[Entry] = []
         for number, entry in enumerate(source.entries()):
@@ -82,7 +82,7 @@ class ImageCLEFImporter(Importer):
             if _may_be_table(entry) and _holds_codes(source, entry):
                 tables.append(entry)
                 continue
-            rejected = not_a_case(source, entry)
+            rejected = rejection_of(source, entry)
             if rejected is None:
                 images.append(entry.path)
             else:

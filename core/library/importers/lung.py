@@ -13,11 +13,11 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.polyps import is_list, table_number
-from semblance.core.library.importers.scans import Scan, Scans, find_scans, not_used
+from semblance.core.library.importers.referenced_scans import Scan, Scans, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -58,7 +58,7 @@ class LungImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
         if not tables:
             raise BadInput(
@@ -86,7 +86,9 @@ class LungImporter(Importer):
         found.sort(key=lambda pair: order[pair[0]])
         for _, together in groupby(found, key=lambda pair: pair[0]):
             yield from (case for _, case in together)
-        yield from not_used(scans, {scan for scan, _ in found}, tr_lazy("No region of the list lies in it."))
+        yield from unused_files(
+            scans, {scan for scan, _ in found}, tr_lazy("No region of the list lies in it.")
+        )
 
 
 def _is_regions(header: list[str]) -> bool:

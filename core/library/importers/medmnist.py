@@ -18,7 +18,7 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -70,7 +70,7 @@ class MedMNISTImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         with ImageReader() as reader:
             for entry in source.entries():
                 reporter.check_cancelled()

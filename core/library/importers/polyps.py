@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.scans import Scan, Scans, find_scans, not_used
+from semblance.core.library.importers.referenced_scans import Scan, Scans, find_scans, unused_files
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -70,7 +70,7 @@ class PolypsImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
         if not tables:
             raise BadInput(
@@ -109,7 +109,7 @@ class PolypsImporter(Importer):
         for cases in sorted(used.values(), key=lambda cases: cases[0].path):
             yield from cases
         with_cases = {scan for scan in used if scan is not None}
-        yield from not_used(scans, with_cases, tr_lazy("No candidate of the list lies in it."))
+        yield from unused_files(scans, with_cases, tr_lazy("No candidate of the list lies in it."))
 
 
 def is_list(source: Source, entry: Entry, wanted: Callable[[list[str]], bool]) -> bool:

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.read_table import Table, read_table
 from semblance.core.library.importers.source import Entry, Source
-from semblance.core.library.importers.tables_csv import Table, read_table
 from semblance.core.tasks import Reporter
 
 _SUFFIXES = frozenset((".csv", ".tsv"))
@@ -37,7 +37,7 @@ class TableImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         first: Table | None = None
         for entry in source.entries():
             reporter.check_cancelled()

@@ -14,10 +14,10 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.folder import FolderImporter
+from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.listing import is_listing, read_listings
+from semblance.core.library.importers.labels_csv import is_label_table, read_label_tables
 from semblance.core.library.importers.masks import image_size, read_mask
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
@@ -54,17 +54,17 @@ class UltrasoundImporter(FolderImporter):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        yield from left_lying(source)
+        yield from ignored_files(source)
         images: list[str] = []
         for entry in source.entries():
-            if entry.path and is_listing(entry.path):
+            if entry.path and is_label_table(entry.path):
                 continue
-            rejected = not_a_case(source, entry)
+            rejected = rejection_of(source, entry)
             if rejected is None:
                 images.append(entry.path)
             else:
                 yield rejected
-        listing = read_listings(source, images)
+        listing = read_label_tables(source, images)
         yield from listing.rejected
         owners = {**_masks_by_name(images), **listing.companions}
         masks: dict[str, list[str]] = {}

@@ -55,7 +55,7 @@ class Boosted:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _Split:
     direction: Matrix
     threshold: float
     bits: Bits
@@ -83,7 +83,7 @@ def boost(
         BadInput: no bit helps.
     """
     reporter.progress(0, rounds, title)
-    weights: CellPairs | DensePairs = suited(CellPairs(similarity, X, reporter.check_cancelled))
+    weights: CellPairs | DensePairs = cheaper_form(CellPairs(similarity, X, reporter.check_cancelled))
     bits: list[Bit] = []
     objectives = [weights.objective]
 
@@ -94,14 +94,14 @@ def boost(
         reporter.check_cancelled()
         if bits and reporter.stop_requested:
             return ended(tr_lazy("Stopped on request after {n} rounds.", n=len(bits)))
-        cut = best_cut(weights, X)
+        cut = best_split(weights, X)
         if cut is None:
             break
         weight = _weight(weights, cut, exact)
         weights.add_bit(cut.bits, weight)
         if not weights.objective < objectives[-1]:
             break
-        weights = suited(weights)
+        weights = cheaper_form(weights)
         bits.append(Bit(cut.direction, cut.threshold, weight))
         objectives.append(weights.objective)
         reporter.progress(len(bits), rounds, title)
@@ -122,7 +122,7 @@ def boost(
     return ended(tr_lazy("All {n} rounds.", n=len(bits)))
 
 
-def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
+def cheaper_form(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
     """``weights``, or where cells save nothing any more the same pair by pair, if pairs are few."""
     if isinstance(weights, DensePairs):
         return weights
@@ -138,7 +138,7 @@ def smoothed_log_ratio(gain: float, loss: float) -> float:
     return math.log((gain + e) / (loss + e))
 
 
-def best_cut(weights: CellPairs | DensePairs, X: Matrix) -> _Cut | None:
+def best_split(weights: CellPairs | DensePairs, X: Matrix) -> _Split | None:
     """The cut of the top eigenvector's projection (Eq. 18) with the least bound (Eqs. 14, 17).
 
     Where none of its cuts improves the bound, the next eigenvectors are tried; ``None`` if none of theirs
@@ -146,19 +146,19 @@ def best_cut(weights: CellPairs | DensePairs, X: Matrix) -> _Cut | None:
     """
     for direction in _eigenvectors(weights.curvature):
         projection = X @ direction
-        cuts = weights.cuts(projection)
-        ordered = projection[cuts.order]
+        splits = weights.splits(projection)
+        ordered = projection[splits.order]
         distinct = np.diff(ordered) > _DISTINCT * np.abs(projection).max()
-        gain = np.where(distinct, np.sqrt(cuts.dissimilar) - np.sqrt(cuts.similar), 0.0)
+        gain = np.where(distinct, np.sqrt(splits.dissimilar) - np.sqrt(splits.similar), 0.0)
         place = int(gain.argmax()) if len(gain) else 0
         if len(gain) and gain[place] > 0.0:
             threshold = 0.5 * float(ordered[place] + ordered[place + 1])
-            similar, dissimilar = 4.0 * float(cuts.similar[place]), 4.0 * float(cuts.dissimilar[place])
-            return _Cut(direction, threshold, projection > threshold, similar, dissimilar)
+            similar, dissimilar = 4.0 * float(splits.similar[place]), 4.0 * float(splits.dissimilar[place])
+            return _Split(direction, threshold, projection > threshold, similar, dissimilar)
     return None
 
 
-def _weight(weights: CellPairs | DensePairs, cut: _Cut, exact: bool) -> float:
+def _weight(weights: CellPairs | DensePairs, cut: _Split, exact: bool) -> float:
     """alpha of the new bit: the minimum of the paper's bound (Eq. 11), or of F itself."""
     if not exact:
         return smoothed_log_ratio(cut.dissimilar, cut.similar) / 16.0

@@ -7,27 +7,129 @@ counted one by one; they make g+_i and g-_i differ within a cell, which is why t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
-from semblance.core.metrics.boosting.bdm_pairs import Cuts, DensePairs
-from semblance.core.metrics.boosting.cell_table import CellTable
-from semblance.core.metrics.boosting.changed_pairs import ChangedPairs, summed
+from semblance.core.metrics.boosting.bdm_pairs import (
+    ChangedPairs,
+    DensePairs,
+    OrderedSplits,
+    bit_distances,
+    sum_at,
+)
 from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 
+#: Cells up to which the table is kept, 0.8 GB, twice that while it grows; beyond, rows are made when needed.
+STORED_CELLS = 10_000
+#: Values of a block of rows.
+_BLOCK = 1 << 18
 #: Rows of X whose weighted copy stays in the cache.
 _ROWS = 4096
 #: Values of what lies below the cut at the start of every stretch of cases.
 _STRETCHES = 1 << 21
 #: Values between cases of a stretch that are looked up at a time.
 _AMONG = 1 << 16
+
+
+class Block(NamedTuple):
+    """Rows of the table, all of one finding: ``values`` (r, m), whose columns ``own`` are of that finding."""
+
+    rows: slice
+    own: slice
+    values: Matrix
+
+    def similar(self, columns: Matrix) -> Matrix:
+        """exp(d) times ``columns`` (m, ...) over the cells of the same finding."""
+        product: Matrix = self.values[:, self.own] @ columns[self.own]
+        return product
+
+    def dissimilar(self, columns: Matrix) -> Matrix:
+        """exp(-d) times ``columns`` (m, ...) over the cells of other findings."""
+        before, after = slice(0, self.own.start), slice(self.own.stop, None)
+        product: Matrix = self.values[:, before] @ columns[before]
+        product += self.values[:, after] @ columns[after]
+        return product
+
+
+class CellTable:
+    """(m, m) exp(d) between cells of one finding, exp(-d) between cells of two; cells go by finding.
+
+    Attributes:
+        size: m.
+    """
+
+    def __init__(self, findings: int) -> None:
+        self.size = findings
+        #: Finding c has the cells bounds[c] to bounds[c + 1].
+        self._bounds: Rows = np.arange(findings + 1)
+        self._values: Matrix | None = np.ones((findings, findings))
+        self._bits: Bits = np.empty((findings, 0), dtype=np.bool_)
+        self._weights: Matrix = np.empty(0)
+
+    def split(self, parents: Rows, bits: Bits, weight: float) -> None:
+        """Cells become parts of themselves, ``parents`` (m,) ascending, and d grows by a new bit (m,)."""
+        self._bits = np.column_stack([self._bits[parents], bits])
+        self._weights = np.append(self._weights, weight)
+        self._bounds = np.searchsorted(parents, self._bounds)
+        self.size = len(parents)
+        self._values = None if self._values is None else self._grown(self._values, parents, bits, weight)
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows, a few at a time."""
+        for rows, own in self._ranges():
+            values = self._made(rows, own) if self._values is None else self._values[rows]
+            yield Block(rows, own, values)
+
+    def among(self, cells: Rows) -> Matrix:
+        """exp(d) or exp(-d) between any ``cells`` (s, k) of a row, as (s, k, k)."""
+        if self._values is not None:
+            places = (self.size * cells)[:, :, np.newaxis] + cells[:, np.newaxis]
+            chosen: Matrix = self._values.ravel()[places]
+            return chosen
+        return np.stack([self._made_among(row) for row in cells])
+
+    def _made_among(self, cells: Rows) -> Matrix:
+        finding = np.searchsorted(self._bounds, cells, side="right")
+        d = bit_distances(self._bits[cells], self._bits[cells], self._weights)
+        return np.exp(np.where(finding[:, np.newaxis] == finding, d, -d))
+
+    def _ranges(self) -> Iterator[tuple[slice, slice]]:
+        step = max(1, _BLOCK // max(1, self.size))
+        for first, end in zip(self._bounds[:-1].tolist(), self._bounds[1:].tolist(), strict=True):
+            for start in range(first, end, step):
+                yield slice(start, min(start + step, end)), slice(first, end)
+
+    def _grown(self, old: Matrix, parents: Rows, bits: Bits, weight: float) -> Matrix | None:
+        if self.size > STORED_CELLS:
+            return None
+        values = old if len(old) == self.size else None
+        if values is None:
+            values = np.empty((self.size, self.size))
+        # Row b: the factors of all columns for a row whose bit is b.
+        differ = bits != np.array([[False], [True]])
+        nearer, farther = np.where(differ, np.exp([[-4.0 * weight], [4.0 * weight]])[:, np.newaxis], 1.0)
+        for rows, own in self._ranges():
+            block = values[rows]
+            if values is not old:
+                np.take(old[parents[rows]], parents, axis=1, out=block, mode="clip")
+            factors = nearer.copy()
+            factors[:, own] = farther[:, own]
+            block *= factors[bits[rows].astype(np.intp)]
+        return values
+
+    def _made(self, rows: slice, own: slice) -> Matrix:
+        values = bit_distances(self._bits[rows], self._bits, self._weights)
+        np.negative(values[:, : own.start], out=values[:, : own.start])
+        np.negative(values[:, own.stop :], out=values[:, own.stop :])
+        np.exp(values, out=values)
+        return values
 
 
 class CellPairs:
@@ -57,10 +159,12 @@ class CellPairs:
 
     @property
     def cells(self) -> int:
+        """m, how many cells there are."""
         return self._table.size
 
     @property
     def changed(self) -> int:
+        """p, how many pairs are counted one by one."""
         return len(self._changed)
 
     def add_bit(self, bits: Bits, weight: float) -> None:
@@ -81,7 +185,7 @@ class CellPairs:
     def across(self, bits: Bits) -> tuple[Matrix, Matrix]:
         """(n,) each: the g+ and the g- mass of every case with those whose bit differs."""
         own = bits[self._known].astype(np.intp)
-        counts = summed(2 * self._cell + own, 2 * self.cells).reshape(-1, 2)
+        counts = sum_at(2 * self._cell + own, 2 * self.cells).reshape(-1, 2)
         plus, minus = self._products(counts, counts)
         mass_plus, mass_minus = np.zeros((2, len(bits)))
         mass_plus[self._known] = plus[self._cell, 1 - own]
@@ -92,10 +196,10 @@ class CellPairs:
             mass_minus += self._changed.sums(self._changed.dissimilar * cut)
         return np.maximum(mass_plus, 0.0), np.maximum(mass_minus, 0.0)
 
-    def cuts(self, projection: Matrix) -> Cuts:
+    def splits(self, projection: Matrix) -> OrderedSplits:
         """S+ and S- across all n - 1 cuts of the order of ``projection`` (n,).
 
-        As in :meth:`DensePairs.cuts`, but what lies below the cut is summed by cell at the start of every
+        As in :meth:`DensePairs.splits`, but what lies below the cut is summed by cell at the start of every
         stretch of cases, and case by case within a stretch only.
         """
         order = np.argsort(projection, kind="stable")
@@ -110,9 +214,9 @@ class CellPairs:
             place[order] = np.arange(len(order))
             later = np.maximum(place[self._changed.i], place[self._changed.j])
             plus, minus = self._changed.weights(self.similar, self.dissimilar)
-            gain_plus -= 2.0 * summed(later, len(order), plus)
-            gain_minus -= 2.0 * summed(later, len(order), minus)
-        return Cuts(
+            gain_plus -= 2.0 * sum_at(later, len(order), plus)
+            gain_minus -= 2.0 * sum_at(later, len(order), minus)
+        return OrderedSplits(
             order,
             np.maximum(np.cumsum(gain_plus)[:-1], 0.0),
             np.maximum(np.cumsum(gain_minus)[:-1], 0.0),
@@ -133,7 +237,7 @@ class CellPairs:
         key = cell * count + stretch
         # Before the start of each stretch: how many cases of a cell, and their sums of g- and of g+.
         cases, lower_minus, lower_plus = (
-            _sums_before(summed(key, m * count, weights).reshape(m, count))
+            _sums_before(sum_at(key, m * count, weights).reshape(m, count))
             for weights in (None, dissimilar, similar)
         )
         plus, minus = self._products(np.hstack([cases, lower_minus]), np.hstack([cases, lower_plus]))
@@ -203,8 +307,8 @@ class CellPairs:
         itself = np.zeros(n)
         itself[self._known] = self.dissimilar[self._known]
         rows_plus, rows_minus = self._products(
-            summed(cell, self.cells, self.dissimilar[self._known]),
-            summed(cell, self.cells, self.similar[self._known]),
+            sum_at(cell, self.cells, self.dissimilar[self._known]),
+            sum_at(cell, self.cells, self.similar[self._known]),
         )
         self._degree_plus, self._degree_minus = both - itself, both.copy()
         self._degree_plus[self._known] += rows_plus[cell]

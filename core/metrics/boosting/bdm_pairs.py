@@ -1,17 +1,29 @@
-"""The weights of BDM's pairs from round to round, pair by pair (Yang et al. 2010, 3.4)."""
+"""The weights of BDM's pairs from round to round, pair by pair (Yang et al. 2010, 3.4).
+
+Every pair is kept once, in blocks of similar and of dissimilar pairs. :class:`ChangedPairs` are the pairs in which
+similarity is not what findings say (visual neighbours, judged pairs).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
-from semblance.core.metrics.boosting.changed_pairs import ChangedPairs, summed
-from semblance.core.metrics.boosting.pair_blocks import Bits, Both, Rows, by_finding, by_pair
 from semblance.core.metrics.distance import Matrix
 
+Bits = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+#: (2, n): a number of similar pairs and one of dissimilar pairs for every case.
+Both = npt.NDArray[np.float64]
+
+#: Values of differences of rows that are in memory at a time.
+_VALUES = 1 << 17
+#: Values of a block: more make no product faster, fewer take time for calls.
+_BLOCK = 200_000
 #: Cases of a finding on average from which blocks of one finding are worth their number.
 _MANY_OF_A_FINDING = 12
 #: A pair that is changed costs as much as so many in a block, and some more once there is one.
@@ -19,7 +31,183 @@ _COST_OF_CHANGED = 40
 _FIRST_CHANGED = 400
 
 
-class Cuts(NamedTuple):
+class ChangedPairs:
+    """What g+ and g- of these pairs are above what findings make of them: a share may be negative.
+
+    ``similar`` and ``dissimilar`` (p,) are those shares, +-exp(d_ij), +-exp(-d_ij) or 0. ``whole``: all
+    of g+ and g-, for one who makes nothing of these pairs from findings.
+    """
+
+    def __init__(self, similarity: Similarity, *, whole: bool = False) -> None:
+        self.i, self.j, now = similarity.changed.T
+        before = np.zeros(len(now)) if whole else similarity.by_findings(self.i, self.j)
+        self._n = len(similarity)
+        self._plus = (now == 1).astype(np.float64) - (before == 1)
+        self._minus = (now == -1).astype(np.float64) - (before == -1)
+        self._d = np.zeros(len(now))
+        self.similar, self.dissimilar = self._plus, self._minus
+
+    def __len__(self) -> int:
+        return len(self._d)
+
+    def add_bit(self, bits: Bits, weight: float) -> None:
+        """d_ij += 4 ``weight`` where the bits (n,) differ."""
+        self._d += np.where(bits[self.i] != bits[self.j], 4.0 * weight, 0.0)
+        self.similar, self.dissimilar = self._plus * np.exp(self._d), self._minus * np.exp(-self._d)
+
+    def sums(self, values: Matrix, of: Matrix | None = None) -> Matrix:
+        """(n,) sum over the pairs of each case of ``values`` (p,), times ``of`` (n,) the other case."""
+        to_i, to_j = (values, values) if of is None else (values * of[self.j], values * of[self.i])
+        both = sum_at(self.i, self._n, to_i)
+        both += sum_at(self.j, self._n, to_j)
+        return both
+
+    def weights(self, similar: Matrix, dissimilar: Matrix) -> tuple[Matrix, Matrix]:
+        """(p,) S+ and S- of the pairs (Eq. 12) from the row sums g+_i and g-_i (n,)."""
+        return (
+            0.5 * self.similar * (dissimilar[self.i] + dissimilar[self.j]),
+            0.5 * self.dissimilar * (similar[self.i] + similar[self.j]),
+        )
+
+    def product(self, weights: Matrix, X: Matrix) -> Matrix:
+        """(d, d) X'WX of the symmetric W (n, n) with ``weights`` (p,) at the pairs."""
+        from scipy.sparse import csr_array
+
+        half = X.T @ (csr_array((weights, (self.i, self.j)), shape=(self._n, self._n)) @ X)
+        whole: Matrix = half + half.T
+        return whole
+
+    def laplacian(self, weights: Matrix, X: Matrix) -> Matrix:
+        """(d, d) X'L(W)X of the same W: the sum of its weights times (x_i - x_j)(x_i - x_j)'."""
+        p, d = len(weights), X.shape[1]
+        total = np.zeros((d, d))
+        step = max(1, _VALUES // d)
+        for start in range(0, p, step):
+            part = slice(start, start + step)
+            apart = X[self.i[part]] - X[self.j[part]]
+            total += (apart * weights[part, np.newaxis]).T @ apart
+        return total
+
+
+def sum_at(places: npt.NDArray[np.integer], size: int, values: Matrix | None = None) -> Matrix:
+    """(``size``,) the sum of ``values``, or how many there are, at each of the ``places``."""
+    sums: Matrix = np.bincount(places, values, size).astype(np.float64, copy=False)
+    return sums
+
+
+class PairBlock:
+    """The pairs of a few rows with all rows that are not before them.
+
+    Attributes:
+        rows, columns: which rows (r) are paired with which (k); ``columns`` begin where ``rows`` do.
+        own: of the columns the first so many are similar, the rest dissimilar.
+        weights: (r, k) g+ or g- (Eq. 8), 0 where no pair i < j is counted.
+        shares: (r, k) -S+ or S- (Eq. 12), once they are made.
+    """
+
+    def __init__(self, rows: slice, columns: slice, own: int, weights: Matrix) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.own = own
+        self.weights = weights
+        self.shares = np.empty_like(weights)
+        self._similar = slice(columns.start, columns.start + own)
+        self._dissimilar = slice(columns.start + own, columns.stop)
+
+    def scale(self, bits: Rows, factors: Matrix, buffer: Matrix) -> None:
+        """Weights times ``factors`` (2, 2, n): of similar and of dissimilar pairs, for a row of each bit."""
+        chosen = np.concatenate([factors[0, :, self._similar], factors[1, :, self._dissimilar]], axis=1)
+        factor = self._part(buffer)
+        np.take(chosen, bits[self.rows], axis=0, out=factor, mode="clip")
+        self.weights *= factor
+
+    def share(self, both: Both) -> None:
+        """Shares from half the sums ``both`` (2, n) of g+ and of g-."""
+        own, rows = self.own, self.rows
+        np.add.outer(-both[1, rows], -both[1, self._similar], out=self.shares[:, :own])
+        np.add.outer(both[0, rows], both[0, self._dissimilar], out=self.shares[:, own:])
+        self.shares *= self.weights
+
+    def below(self, place: npt.NDArray[np.unsignedinteger], buffer: Matrix) -> Matrix:
+        """(r, k) the shares of pairs whose column comes before its row in ``place`` (n,)."""
+        earlier = np.less(place[self.columns], place[self.rows][:, np.newaxis])
+        below: Matrix = np.multiply(self.shares, earlier, out=self._part(buffer))
+        return below
+
+    def add_sums(self, values: Matrix, ones: Matrix, by_row: Both, by_column: Both) -> None:
+        """Sums of ``values`` (r, k) along both axes, on top of what is there."""
+        rows, own = self.rows, self.own
+        by_row[0, rows] += values[:, :own] @ ones[:own]
+        by_row[1, rows] += values[:, own:] @ ones[: values.shape[1] - own]
+        columns = ones[: len(values)] @ values
+        by_column[0, self._similar] += columns[:own]
+        by_column[1, self._dissimilar] += columns[own:]
+
+    def add_across(self, bits: Bits, both: Both) -> None:
+        """Sums of the weights between unequal ``bits`` (n,)."""
+        across = self.weights * (bits[self.columns] != bits[self.rows][:, np.newaxis])
+        self.add_sums(across, np.ones(max(across.shape)), both, both)
+
+    def _part(self, buffer: Matrix) -> Matrix:
+        r, k = self.weights.shape
+        return buffer[: r * k].reshape(r, k)
+
+
+def blocks_by_finding(
+    similarity: Similarity, cases: Rows, bits: Sequence[tuple[Bits, float]]
+) -> Iterator[PairBlock]:
+    """The pairs of the ``cases`` (m,), ordered by finding; pairs that are changed count nothing."""
+    codes, (patterns, alphas) = similarity.codes[cases], _stacked(bits, cases)
+    place = np.full(len(similarity), -1)
+    place[cases] = np.arange(len(cases))
+    changed = np.sort(place[similarity.changed[:, :2]], axis=1)
+    for first in np.flatnonzero(np.diff(codes, prepend=-1)).tolist():
+        end = int(np.searchsorted(codes, codes[first], side="right"))
+        for rows, columns in _ranges(first, end, len(cases)):
+            own = end - rows.start
+            weights = bit_distances(patterns[rows], patterns[columns], alphas)
+            np.negative(weights[:, own:], out=weights[:, own:])
+            weights = np.triu(np.exp(weights, out=weights), 1)
+            here = changed[(changed[:, 0] >= rows.start) & (changed[:, 0] < rows.stop)] - rows.start
+            weights[here[:, 0], here[:, 1]] = 0.0
+            yield PairBlock(rows, columns, own, weights)
+
+
+def blocks_by_sign(similarity: Similarity, bits: Sequence[tuple[Bits, float]]) -> Iterator[PairBlock]:
+    """All pairs, in blocks that hold only similar and blocks that hold only dissimilar ones."""
+    n = len(similarity)
+    signs, (patterns, alphas) = similarity.dense(), _stacked(bits, np.arange(n))
+    for rows, columns in _ranges(0, n, n):
+        d = bit_distances(patterns[rows], patterns[columns], alphas)
+        for own, sign in ((n - rows.start, 1), (0, -1)):
+            counted = np.triu(signs[rows, columns] == sign, 1)
+            yield PairBlock(rows, columns, own, np.where(counted, np.exp(sign * d), 0.0))
+
+
+def _stacked(bits: Sequence[tuple[Bits, float]], cases: Rows) -> tuple[Bits, Matrix]:
+    """(m, T) the bits of the ``cases``, and their weights (T,)."""
+    patterns = np.array([own[cases] for own, _ in bits], dtype=np.bool_).reshape(len(bits), len(cases))
+    return np.ascontiguousarray(patterns.T), np.array([weight for _, weight in bits])
+
+
+def _ranges(first: int, end: int, n: int) -> Iterator[tuple[slice, slice]]:
+    """Rows from ``first`` to ``end`` in blocks of about equal size with the columns up to ``n``."""
+    while first < end:
+        stop = min(end, first + max(16, _BLOCK // (n - first)))
+        yield slice(first, stop), slice(first, n)
+        first = stop
+
+
+def bit_distances(first: Bits, second: Bits, weights: Matrix) -> Matrix:
+    """(a, T), (b, T) -> (a, b): 4 alpha for every bit that differs."""
+    weighed = 4.0 * weights * first
+    d: Matrix = (-2.0 * weighed) @ second.T.astype(np.float64)
+    d += weighed.sum(axis=1)[:, np.newaxis]
+    d += second @ (4.0 * weights)
+    return np.maximum(d, 0.0, out=d)
+
+
+class OrderedSplits(NamedTuple):
     """All ways to cut the cases, ordered by a projection, into a lower and an upper part.
 
     ``order`` (n,) rows ascending by projection; ``similar`` and ``dissimilar`` (n - 1,) the sums of S+ and
@@ -52,14 +240,14 @@ class DensePairs:
         if _suits_findings(similarity):
             known = np.flatnonzero(similarity.codes >= 0)
             self._cases: Rows = known[np.argsort(similarity.codes[known], kind="stable")]
-            self._blocks = list(by_finding(similarity, self._cases, bits))
+            self._blocks = list(blocks_by_finding(similarity, self._cases, bits))
             if len(similarity.changed):
                 self._changed = ChangedPairs(similarity, whole=True)
                 for own, weight in bits:
                     self._changed.add_bit(own, weight)
         else:
             self._cases = np.arange(n)
-            self._blocks = list(by_pair(similarity, bits))
+            self._blocks = list(blocks_by_sign(similarity, bits))
         self._all_X = X
         self._X = np.ascontiguousarray(X[self._cases])
         self._ones = np.ones(n)
@@ -69,11 +257,13 @@ class DensePairs:
 
     @property
     def similar(self) -> Matrix:
+        """(n,) row sums g+_i (Eq. 13)."""
         sums: Matrix = self._sums[0]
         return sums
 
     @property
     def dissimilar(self) -> Matrix:
+        """(n,) row sums g-_i (Eq. 13)."""
         sums: Matrix = self._sums[1]
         return sums
 
@@ -98,7 +288,7 @@ class DensePairs:
             minus += self._changed.sums(self._changed.dissimilar * cut)
         return plus, minus
 
-    def cuts(self, projection: Matrix) -> Cuts:
+    def splits(self, projection: Matrix) -> OrderedSplits:
         """S+ and S- across all n - 1 cuts of the order of ``projection`` (n,), in O(n^2).
 
         Moving case i below the cut adds its row sum of S and takes away twice its S to those already there.
@@ -117,10 +307,10 @@ class DensePairs:
         if self._changed is not None:
             later = np.maximum(place[self._changed.i], place[self._changed.j])
             plus, minus = self._changed_shares
-            gain[0] -= 2.0 * summed(later, n, plus)
-            gain[1] -= 2.0 * summed(later, n, minus)
+            gain[0] -= 2.0 * sum_at(later, n, plus)
+            gain[1] -= 2.0 * sum_at(later, n, minus)
         similar, dissimilar = np.maximum(np.cumsum(gain, axis=1)[:, :-1], 0.0)
-        return Cuts(order, similar, dissimilar)
+        return OrderedSplits(order, similar, dissimilar)
 
     def _of_all(self, both: Both) -> Both:
         """(2, n) of all cases from (2, m) of those in the blocks."""

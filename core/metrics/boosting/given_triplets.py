@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.metrics.boosting.stumps import DISTINCT, Cut, best_of, gaussian_threshold
+from semblance.core.metrics.boosting.stumps import DISTINCT, Stump, best_stump_of, gaussian_threshold
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.numerics.convex_minimum import Slopes, convex_minimum
 from semblance.core.metrics.training_data.triplets import Rows
@@ -73,7 +73,7 @@ class GivenTriplets:
 
         return sign * convex_minimum(slopes, 1.0 / largest, _LARGEST_EXPONENT / largest).place
 
-    def best_cut(self, direction: Matrix, sign: float, reporter: Reporter) -> Cut | None:
+    def best_stump(self, direction: Matrix, sign: float, reporter: Reporter) -> Stump | None:
         """The cut with the least Z, its alpha of this sign; ``None`` where no cut has Z < 1.
 
         A triplet counts at thresholds between its two squares, as gain where ij is the smaller.
@@ -94,9 +94,9 @@ class GivenTriplets:
             )
             errors.append(np.cumsum(change)[:-1])
         right, wrong = errors if sign > 0.0 else errors[::-1]
-        return best_of(thresholds, right, wrong, sign, self.count)
+        return best_stump_of(thresholds, right, wrong, sign, self.count)
 
-    def gaussian_cut(self, direction: Matrix, sign: float, reporter: Reporter) -> Cut | None:
+    def gaussian_stump(self, direction: Matrix, sign: float, reporter: Reporter) -> Stump | None:
         """The cut between two Gaussians, of the pairs named closer and of those named farther."""
         reporter.check_cancelled()
         moments = []
@@ -110,7 +110,7 @@ class GivenTriplets:
         right = weights[(near < threshold) & (far >= threshold)].sum(keepdims=True)
         wrong = weights[(near >= threshold) & (far < threshold)].sum(keepdims=True)
         gain, loss = (right, wrong) if sign > 0.0 else (wrong, right)
-        return best_of(np.array([threshold]), gain, loss, sign, self.count)
+        return best_stump_of(np.array([threshold]), gain, loss, sign, self.count)
 
     def _weights(self) -> Matrix:
         weights: Matrix = np.exp(self._logs - self._logs.max())

@@ -15,7 +15,7 @@ DISTINCT = 1e-11
 EQUAL = 1e-12
 
 
-class Cut(NamedTuple):
+class Stump(NamedTuple):
     """h = [(u.z)^2 >= threshold], its alpha, and Z = eps0 + eps+ e^alpha + eps- e^-alpha."""
 
     threshold: float
@@ -29,7 +29,7 @@ def least_z(gain: Matrix, loss: Matrix) -> Matrix:
     return 1.0 - better * better
 
 
-def weighed(gain: Matrix, loss: Matrix, count: float) -> tuple[Matrix, Matrix]:
+def alpha_and_z(gain: Matrix, loss: Matrix, count: float) -> tuple[Matrix, Matrix]:
     """|alpha| and Z of cuts; 0 and 1 where the loss is no smaller than the gain.
 
     ``gain`` is the weight of the triplets a cut orders rightly, eps- for a positive alpha; ``loss`` that of
@@ -42,14 +42,14 @@ def weighed(gain: Matrix, loss: Matrix, count: float) -> tuple[Matrix, Matrix]:
     return np.where(helps, alpha, 0.0), np.where(helps, z, 1.0)
 
 
-def best_of(thresholds: Matrix, gain: Matrix, loss: Matrix, sign: float, count: float) -> Cut | None:
+def best_stump_of(thresholds: Matrix, gain: Matrix, loss: Matrix, sign: float, count: float) -> Stump | None:
     """The cut with the least Z of those at ``thresholds``, alpha of this ``sign``; ``None``: none helps."""
-    alpha, z = weighed(gain, loss, count)
+    alpha, z = alpha_and_z(gain, loss, count)
     z = np.where(thresholds > 0.0, z, 1.0)
     place = int(z.argmin()) if len(z) else -1
     if place < 0 or not z[place] < 1.0:
         return None
-    return Cut(float(thresholds[place]), sign * float(alpha[place]), float(z[place]))
+    return Stump(float(thresholds[place]), sign * float(alpha[place]), float(z[place]))
 
 
 def gaussian_threshold(similar: Matrix, dissimilar: Matrix) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.metrics.class_conditional.objective import expected_accuracy, make_batch
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.metrics.training_data.parameter_search import answering, error_of, set_aside
 
 #: Median squared distance of two cases at the start.
@@ -25,7 +25,7 @@ _SHARE = 0.3
 _FEWEST = 8
 
 
-class Choice(NamedTuple):
+class Hyperparameters(NamedTuple):
     """Neighbours k, learning rate, weight decay, and dimensions p of the learnt space."""
 
     k: int
@@ -34,19 +34,19 @@ class Choice(NamedTuple):
     components: int
 
 
-def choices(d: int) -> tuple[Choice, ...]:
+def usual_hyperparameters(d: int) -> tuple[Hyperparameters, ...]:
     """What is tried for rows of ``d`` numbers, the most usual first; CONTRIBUTING says how it was found."""
     full = min(d, _MOST_COMPONENTS)
     middle = max(min(d, 2), d // 2)
     return (
-        Choice(1, 0.03, 0.0, full),
-        Choice(2, 0.03, 0.01, full),
-        Choice(1, 0.003, 0.0, full),
-        Choice(1, 0.03, 0.0, middle),
+        Hyperparameters(1, 0.03, 0.0, full),
+        Hyperparameters(2, 0.03, 0.01, full),
+        Hyperparameters(1, 0.003, 0.0, full),
+        Hyperparameters(1, 0.03, 0.0, middle),
     )
 
 
-class Climb(Protocol):
+class TrainingRun(Protocol):
     """A map on its way: ``round`` of ``rounds`` are done."""
 
     round: int
@@ -59,14 +59,14 @@ class Climb(Protocol):
         """(n, d) -> (n, p): rows after the map so far."""
 
 
-class Ascent:
+class CCMLOptimiser:
     """Adam on mini-batches of the rows, the rate falling to 0 along half a cosine (Algorithm 1).
 
     ``A`` (p, d) is the map so far, ``round`` the batches seen, ``accuracy`` the running mean of Eq. 11.
     """
 
     def __init__(
-        self, rows: Labelled, choice: Choice, *, local: bool, batch: int, rounds: int, seed: int
+        self, rows: LabelledRows, choice: Hyperparameters, *, local: bool, batch: int, rounds: int, seed: int
     ) -> None:
         self._rows, self._choice, self._local, self.rounds = rows, choice, local, rounds
         self._batch = min(batch, len(rows.X))
@@ -102,6 +102,7 @@ class Ascent:
         self.accuracy = memory * self.accuracy + (1.0 - memory) * value
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p): rows after the map so far."""
         out: Matrix = X @ self.A.T
         return out
 
@@ -109,10 +110,10 @@ class Ascent:
 C = TypeVar("C")
 
 
-def choose(
-    rows: Labelled,
+def best_hyperparameters(
+    rows: LabelledRows,
     candidates: Sequence[C],
-    begin: Callable[[Labelled, C], Climb],
+    begin: Callable[[LabelledRows, C], TrainingRun],
     *,
     groups: npt.ArrayLike | None,
     seed: int,
@@ -123,7 +124,7 @@ def choose(
     All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
     """
     fitted, asked = set_aside(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
-    part = Labelled(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
+    part = LabelledRows(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
     if len(candidates) == 1 or len(asked) < _FEWEST or not _usable(part.codes):
         return candidates[0]
     runs = [begin(part, candidate) for candidate in candidates]

@@ -13,15 +13,14 @@ from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.class_conditional.optimiser import choose
+from semblance.core.metrics.class_conditional.optimiser import best_hyperparameters
 from semblance.core.metrics.deep.network import as_images
-from semblance.core.metrics.deep.network_training import Choice, Goal, Training
-from semblance.core.metrics.deep.torch_import import one_thread, torch_for
+from semblance.core.metrics.deep.network_training import Hyperparameters, NetworkTraining, Objective
+from semblance.core.metrics.deep.torch_import import import_torch, one_thread
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint, begin_card
-from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
@@ -76,12 +75,19 @@ class ImageLearner(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """Train the network on rows (n, d) that are square images with findings y (n,); see :meth:`Learner.fit`.
+
+        Raises:
+            BadInput: PyTorch is not installed, rows that are not square images, fewer than two findings, or a
+                training that did not converge.
+            BadArguments, Cancelled: as :meth:`Learner.fit`.
+        """
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        torch = torch_for(self.title)
+        torch = import_torch(self.title)
         rows = training_rows(X, groups)
-        found = labelled(self.title, rows, y)
+        found = labelled_rows(self.title, rows, y)
         images = as_images(self.title, found.X, self.layers)
         kept = None
         if groups is not None and y is not None:
@@ -98,20 +104,17 @@ class ImageLearner(Learner):
         self._card: MetricCard = dataclasses.replace(card, versions=versions)
         return self
 
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
-
     @abc.abstractmethod
-    def _choices(self) -> tuple[Choice, ...]:
+    def _hyperparameters(self) -> tuple[Hyperparameters, ...]:
         """What is tried, the most usual first."""
 
     @abc.abstractmethod
-    def _goal(self, torch: Any, rows: Labelled, choice: Choice, seed: int) -> Goal:
+    def _objective(self, torch: Any, rows: LabelledRows, choice: Hyperparameters, seed: int) -> Objective:
         """What the network is trained for on ``rows``."""
 
     def _train(
-        self, torch: Any, images: Any, rows: Labelled, groups: npt.ArrayLike | None, reporter: Reporter
-    ) -> tuple[Training, tuple[str, ...]]:
+        self, torch: Any, images: Any, rows: LabelledRows, groups: npt.ArrayLike | None, reporter: Reporter
+    ) -> tuple[NetworkTraining, tuple[str, ...]]:
         seed, n = self.random_state or 0, len(rows.X)
         batch = self.batch or _BATCH
         rounds = self.rounds or max(_FEWEST_ROUNDS, -(-_PASSES * n // batch))
@@ -126,9 +129,9 @@ class ImageLearner(Learner):
             reporter.check_cancelled()
             reporter.progress(min(ticks, total), total, self.title)
 
-        def begin(part: Labelled, choice: Choice) -> Training:
-            goal = self._goal(torch, part, choice, seed)
-            return Training(
+        def begin(part: LabelledRows, choice: Hyperparameters) -> NetworkTraining:
+            goal = self._objective(torch, part, choice, seed)
+            return NetworkTraining(
                 torch,
                 images,
                 part,
@@ -140,7 +143,7 @@ class ImageLearner(Learner):
                 seed=seed,
             )
 
-        chosen = choose(rows, candidates, begin, groups=groups, seed=seed, tick=tick)
+        chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=seed, tick=tick)
         training = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
         while training.round < rounds:
@@ -162,14 +165,14 @@ class ImageLearner(Learner):
             notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
         return training, tuple(notes)
 
-    def _candidates(self) -> tuple[Choice, ...]:
+    def _candidates(self) -> tuple[Hyperparameters, ...]:
         tried = [
             choice._replace(
                 rate=self.rate or choice.rate,
                 decay=choice.decay if self.decay < 0.0 else self.decay,
                 components=self.components,
             )
-            for choice in self._choices()
+            for choice in self._hyperparameters()
         ]
         return tuple(dict.fromkeys(tried))
 
@@ -178,7 +181,7 @@ def _point(number: int, objective: float, distance: ConvolutionDistance) -> Trai
     return TrainingPoint(number, objective, lambda: distance)
 
 
-def _described(choice: Choice, chosen: bool) -> str:
+def _described(choice: Hyperparameters, chosen: bool) -> str:
     neighbours = f"k = {choice.k}, " if choice.k else ""
     how = tr_lazy(", chosen on cases set aside") if chosen else ""
     return tr_lazy(

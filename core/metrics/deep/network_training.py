@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from semblance.core.metrics.deep.network import Images, Network
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 
 _MEAN, _SQUARE, _TINY = 0.9, 0.99, 1e-8
 
 Codes = npt.NDArray[np.int64]
 
 
-class Choice(NamedTuple):
+class Hyperparameters(NamedTuple):
     """Neighbours k (0 where none count), learning rate, weight decay, dimensions p of the output."""
 
     k: int
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     components: int
 
 
-class Goal(abc.ABC):
+class Objective(abc.ABC):
     """What the output of the network is to be good for; ``parameters`` are tensors trained with it."""
 
     parameters: tuple[Any, ...] = ()
@@ -38,19 +38,19 @@ class Goal(abc.ABC):
         the loss whose gradient leads there."""
 
 
-class Training:
+class NetworkTraining:
     """Adam on mini-batches of the rows, the rate falling to 0 along half a cosine.
 
-    ``round`` counts the batches seen; ``accuracy`` is the running mean of what :meth:`Goal.loss` calls right.
+    ``round`` counts the batches seen; ``accuracy`` is the running mean of what :meth:`Objective.loss` calls right.
     """
 
     def __init__(
         self,
         torch: Any,
         images: Images,
-        rows: Labelled,
-        choice: Choice,
-        goal: Goal,
+        rows: LabelledRows,
+        choice: Hyperparameters,
+        goal: Objective,
         *,
         layers: int,
         batch: int,
@@ -58,7 +58,7 @@ class Training:
         seed: int,
     ) -> None:
         self._torch, self._images, self._rows = torch, images, rows
-        self._choice, self._goal, self.rounds = choice, goal, rounds
+        self._choice, self._objective, self.rounds = choice, goal, rounds
         self._batch = min(batch, len(rows.X))
         self._rng = np.random.default_rng(seed)
         self._queue = np.empty(0, dtype=np.intp)
@@ -79,13 +79,14 @@ class Training:
         taken, self._queue = self._queue[: self._batch], self._queue[self._batch :]
         taken = taken[np.argsort(self._rows.codes[taken], kind="stable")]
         Z = self.network.forward(self._images.tensor(self._torch, self._rows.X[taken]))
-        value, loss = self._goal.loss(Z, self._rows.codes[taken])
+        value, loss = self._objective.loss(Z, self._rows.codes[taken])
         loss.backward()
         self._descend()
         memory = min(0.9, 1.0 - 1.0 / self.round)
         self.accuracy = memory * self.accuracy + (1.0 - memory) * value
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p): rows after the network so far."""
         return self.network.embed(X)
 
     def _descend(self) -> None:

@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 
 
-def torch_for(title: str) -> Any:
+def import_torch(title: str) -> Any:
     """The module ``torch``; ``title`` names the learner that needs it.
 
     Raises:

@@ -8,35 +8,35 @@ from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.linear_embedding import MappedDistance
+from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
 from semblance.core.metrics.distances.mixtures import MixtureDistance
-from semblance.core.metrics.distances.refined import ClickedDistance
+from semblance.core.metrics.distances.refined import RefinedDistance
 from semblance.core.metrics.distances.signed import SignedDistance
 from semblance.core.metrics.distances.votes import VoteDistance
 
 DISTANCES: tuple[type[Distance], ...] = (
     LinearDistance,
     BitDistance,
-    MappedDistance,
+    LinearEmbeddingDistance,
     VoteDistance,
     SignedDistance,
     CityBlockDistance,
     ConvolutionDistance,
     MixtureDistance,
     KernelBitDistance,
-    ClickedDistance,
+    RefinedDistance,
 )
 
 __all__ = [
     "DISTANCES",
     "BitDistance",
     "CityBlockDistance",
-    "ClickedDistance",
     "ConvolutionDistance",
     "KernelBitDistance",
     "LinearDistance",
-    "MappedDistance",
+    "LinearEmbeddingDistance",
     "MixtureDistance",
+    "RefinedDistance",
     "SignedDistance",
     "VoteDistance",
 ]

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.projection_thresholds import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import ThresholdDistance
 
 _BLOCK = 1 << 16
 
 
-class BitDistance(CutDistance):
+class BitDistance(ThresholdDistance):
     """d(x, x') = sum_t alpha_t (f_t(x) - f_t(x'))^2, f_t(x) = +1 if u_t . x > b_t, else -1.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the b_t, ``weights`` (T,) the
@@ -29,10 +29,12 @@ class BitDistance(CutDistance):
         return np.greater(X @ self.directions, self.thresholds)
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, T): +-sqrt(alpha_t), by the bit."""
         scale = np.sqrt(self.weights)
         return np.where(self.bits(X), scale, -scale)
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the sum of 4 alpha over the bits that differ; equal bits give exactly 0."""
         from_q, from_x = self.bits(Q), self.bits(X)
         amounts = 4.0 * self.weights
         out = np.empty((len(from_q), len(from_x)))

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
 
 
-class MappedDistance(Distance):
+class LinearEmbeddingDistance(Distance):
     """d(x, x') = |L (e(x) - e(x'))|^2 with e the embedding of ``base`` and L of shape (r, m)."""
 
     kind: ClassVar[str] = "mapped"
@@ -24,9 +24,11 @@ class MappedDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """Those of ``base``."""
         return self.base.n_features
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, r): L e(x)."""
         return self.base.embed(X) @ self.L.T
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
@@ -39,21 +41,25 @@ class MappedDistance(Distance):
         ]
 
     def settings(self) -> dict[str, Any]:
+        """The kind and the settings of ``base``."""
         return {"base": self.base.kind, "settings": self.base.settings()}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """L, and the arrays of ``base`` under names that begin with ``base_``."""
         return {"L": self.L, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from semblance.core.metrics.distances import DISTANCES
+        """The inverse of :meth:`settings` and :meth:`arrays`.
 
-        kinds = {kind.kind: kind for kind in DISTANCES if kind is not cls}
-        L, inner = arrays.get("L"), settings.get("settings")
-        if settings.get("base") not in kinds or not isinstance(inner, dict):
+        Raises:
+            BadInput: no base, or a map that does not fit its embedding.
+        """
+        L, inner, of_base = arrays.get("L"), settings.get("settings"), distance_class(settings.get("base"))
+        if of_base is None or of_base is cls or not isinstance(inner, dict):
             raise BadInput("A mapped distance without the one it stands on.")
         own = {name.removeprefix("base_"): array for name, array in arrays.items() if name != "L"}
-        base = kinds[settings["base"]].restore(inner, own)
+        base = of_base.restore(inner, own)
         width = base.embed(np.zeros((1, base.n_features))).shape[1]
         if L is None or L.ndim != 2 or L.dtype != np.float64 or len(L) == 0 or L.shape[1] != width:
             raise BadInput("The map of a mapped distance does not fit the one it stands on.")

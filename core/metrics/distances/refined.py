@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
 from semblance.core.metrics.distances.linear import parts_by_group
 
 #: The part of a distance that the clicks made.
 CLICKS = "clicks"
 
 
-class ClickedDistance(Distance):
+class RefinedDistance(Distance):
     """d(x, x') = |z|^2 + sum_r g_r (w_r . z)^2 with z = u(x) - u(x'), u = [s e(x), w * x].
 
     ``base`` gives e (d,) -> (m,); ``scale`` s, ``weights`` w (d,); ``directions`` (r, m + d) with orthonormal
-    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.ClickForm`).
+    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`).
     """
 
     kind: ClassVar[str] = "clicked"
@@ -32,12 +32,14 @@ class ClickedDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """Those of ``base``."""
         return self.base.n_features
 
     def _coordinates(self, X: Matrix) -> Matrix:
         return np.hstack([self.base.embed(X) * self.scale, X * self.weights])
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m + d): u(x), stretched by sqrt(1 + g_r) along each w_r."""
         u = self._coordinates(X)
         stretched = (u @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
         out: Matrix = u + stretched @ self.directions
@@ -57,25 +59,30 @@ class ClickedDistance(Distance):
         return parts_by_group(amounts, told, float(e @ e))
 
     def settings(self) -> dict[str, Any]:
+        """The kind and the settings of ``base``, and the scale."""
         return {"base": self.base.kind, "settings": self.base.settings(), "scale": self.scale}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Weights, directions and gains, and the arrays of ``base`` under names that begin with ``base_``."""
         own = {"weights": self.weights, "directions": self.directions, "gains": self.gains}
         return {**own, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from semblance.core.metrics.distances import DISTANCES
+        """The inverse of :meth:`settings` and :meth:`arrays`.
 
-        kinds = {kind.kind: kind for kind in DISTANCES}
+        Raises:
+            BadInput: no base, something learnt that is missing or does not fit it, or a gain below -1.
+        """
         inner, scale = settings.get("settings"), settings.get("scale")
-        if settings.get("base") not in kinds or not isinstance(inner, dict) or not isinstance(scale, float):
+        of_base = distance_class(settings.get("base"))
+        if of_base is None or not isinstance(inner, dict) or not isinstance(scale, float):
             raise BadInput("A distance learnt from clicks lacks the one it started from.")
         own = {name: arrays[name] for name in ("weights", "directions", "gains") if name in arrays}
         if len(own) != 3 or any(array.dtype != np.float64 for array in own.values()):
             raise BadInput("A distance learnt from clicks lacks what was learnt.")
         rest = {name.removeprefix("base_"): array for name, array in arrays.items() if name not in own}
-        base = kinds[settings["base"]].restore(inner, rest)
+        base = of_base.restore(inner, rest)
         distance = cls(base, scale, own["weights"], own["directions"], own["gains"])
         if distance.weights.shape != (base.n_features,) or not base.embeds:
             raise BadInput("A distance learnt from clicks does not fit the one it started from.")

@@ -9,12 +9,12 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.projection_thresholds import CutDistance
+from semblance.core.metrics.distances.projection_thresholds import ThresholdDistance
 
 _BLOCK = 1 << 16
 
 
-class VoteDistance(CutDistance):
+class VoteDistance(ThresholdDistance):
     """H(x, x') = sum_t alpha_t [(u_t . (x - x'))^2 >= beta_t], and 0 where that is negative.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the beta_t > 0, ``weights`` (T,) the
@@ -27,12 +27,18 @@ class VoteDistance(CutDistance):
     embeds = False
 
     def embed(self, X: Matrix) -> Matrix:
+        """There is none.
+
+        Raises:
+            BadInput: always.
+        """
         raise BadInput(
             "A metric of votes has no coordinates: it compares pairs.",
             "Search it by comparing all cases, or train with readout=mahalanobis.",
         )
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the sum of alpha over the votes for "far", 0 where it is negative."""
         from_q, from_x = Q @ self.directions, X @ self.directions
         out = np.empty((len(from_q), len(from_x)))
         rows = max(1, _BLOCK // max(1, len(self.weights)))

@@ -27,9 +27,8 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import begin_card
-from semblance.core.metrics.training_data.labelled_rows import numbered
+from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
@@ -40,15 +39,16 @@ MAX_VALUES = (8 << 30) // 8 // 6
 _TIES = tr_lazy("Cases with equal bits are at distance 0; equal distances are ordered by the Euclidean one.")
 
 
-class Space(Protocol):
+class BitSpace(Protocol):
     """Where the bits are learnt: ``columns`` (n, r) of the training rows, and what a bit on them means."""
 
     columns: Matrix
 
-    def distance(self, bits: Sequence[Bit]) -> Distance: ...
+    def distance(self, bits: Sequence[Bit]) -> Distance:
+        """The distance between training rows that these bits make."""
 
 
-class _Rows:
+class _RowSpan:
     """The rows themselves; beyond n columns all projections of the rows are reached from their span."""
 
     def __init__(self, X: Matrix) -> None:
@@ -59,13 +59,13 @@ class _Rows:
             self.columns = np.ascontiguousarray(columns.T)
 
     def distance(self, bits: Sequence[Bit]) -> BitDistance:
-        directions, thresholds, weights = stacked(bits)
+        directions, thresholds, weights = stack_bits(bits)
         return BitDistance(
             directions if self._basis is None else self._basis @ directions, thresholds, weights
         )
 
 
-def stacked(bits: Sequence[Bit]) -> tuple[Matrix, Matrix, Matrix]:
+def stack_bits(bits: Sequence[Bit]) -> tuple[Matrix, Matrix, Matrix]:
     """Directions (r, T) as columns, thresholds (T,), weights (T,)."""
     return (
         np.stack([bit.direction for bit in bits], axis=1),
@@ -138,7 +138,6 @@ class BDM(Learner):
         self.distance_ = space.distance(boosted.bits)
         self.objectives_: list[float] = boosted.objectives
         self.stopped_: str = boosted.stopped
-        self.n_features_: int = rows.shape[1]
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -149,9 +148,6 @@ class BDM(Learner):
             rounds=len(boosted.bits),
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _visual_neighbours(self) -> int:
         return 0
@@ -171,10 +167,10 @@ class BDM(Learner):
                 ),
             )
 
-    def _space(self, rows: Matrix) -> Space:
-        return _Rows(rows)
+    def _space(self, rows: Matrix) -> BitSpace:
+        return _RowSpan(rows)
 
-    def _notes(self, space: Space) -> tuple[str, ...]:
+    def _notes(self, space: BitSpace) -> tuple[str, ...]:
         return ()
 
     def _constraints(
@@ -192,7 +188,7 @@ class BDM(Learner):
             )
         similarity, names = no_findings(n), None
         if y is not None:
-            codes, names = numbered(n, y)
+            codes, names = codes_of_findings(n, y)
             similarity = Similarity(codes, similarity.changed)
         visual = {}
         if self._visual_neighbours():

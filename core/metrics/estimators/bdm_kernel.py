@@ -18,7 +18,7 @@ from semblance.core.metrics.boosting.bdm_boosting import Bit
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
-from semblance.core.metrics.estimators.bdm import BDMV, Space, stacked
+from semblance.core.metrics.estimators.bdm import BDMV, BitSpace, stack_bits
 from semblance.core.metrics.numerics.kernels import KERNELS, MAX_DEGREE, Kernel, lengths
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.parameters import Parameter
@@ -108,7 +108,7 @@ class BDMKernel(BDMV):
                 ),
             )
 
-    def _space(self, rows: Matrix) -> Space:
+    def _space(self, rows: Matrix) -> BitSpace:
         check_different(rows)
         landmarks = rows
         if len(rows) > self.landmarks:
@@ -116,7 +116,7 @@ class BDMKernel(BDMV):
             landmarks = rows[np.sort(rng.choice(len(rows), self.landmarks, replace=False))]
         return _KernelValues(self._kernel(rows, landmarks), rows, landmarks)
 
-    def _notes(self, space: Space) -> tuple[str, ...]:
+    def _notes(self, space: BitSpace) -> tuple[str, ...]:
         assert isinstance(space, _KernelValues)
         kernel = space.kernel
         degree = tr_lazy(" of degree {degree}", degree=kernel.degree) if kernel.name == "polynomial" else ""
@@ -157,7 +157,7 @@ class _KernelValues:
         self.columns: Matrix = kernel.values(rows, landmarks) @ self._basis
 
     def distance(self, bits: Sequence[Bit]) -> KernelBitDistance:
-        directions, thresholds, weights = stacked(bits)
+        directions, thresholds, weights = stack_bits(bits)
         return KernelBitDistance(
             self.kernel, self.landmarks, BitDistance(self._basis @ directions, thresholds, weights)
         )

@@ -13,22 +13,25 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
+from semblance.core.metrics.boosting.margin_boosting import (
+    Rounds,
+    TripletMargins,
+    hinge,
+    stagewise,
+    totally_corrective,
+)
 from semblance.core.metrics.boosting.margin_losses import LOSSES
-from semblance.core.metrics.boosting.triplet_margins import TripletMargins
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features, check_memory
 from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
 from semblance.core.metrics.training_data.rows import training_rows
-from semblance.core.metrics.training_data.triplet_source import triplet_source
-from semblance.core.metrics.training_data.triplets import Rows
+from semblance.core.metrics.training_data.triplets import Rows, triplet_source
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -158,7 +161,6 @@ class BoostMetric(Learner):
         self.distance_ = found.distance()
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped
-        self.n_features_: int = rows.shape[1]
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -169,9 +171,6 @@ class BoostMetric(Learner):
             rounds=found.round,
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _check_memory(self, triplets: int) -> None:
         # Weighing all directions again takes the margins along each.

@@ -11,10 +11,15 @@ import numpy as np
 
 from semblance.core.constraints import finding_codes
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.class_conditional.optimiser import Ascent, Choice, choices, choose
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.class_conditional.optimiser import (
+    CCMLOptimiser,
+    Hyperparameters,
+    best_hyperparameters,
+    usual_hyperparameters,
+)
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
 from semblance.core.metrics.numerics.row_space import RowSpace
-from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.parameters import Parameter
 
 _SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
@@ -95,12 +100,12 @@ class CCML(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
-        found = labelled(self.title, given.X, given.y)
+    def _learn(self, given: TrainingInput) -> LearntMap:
+        found = labelled_rows(self.title, given.X, given.y)
         space = RowSpace(found.X - found.X.mean(axis=0))
         # The learning rates suit numbers of about 1.
         scale = float(np.sqrt(np.square(space.rows).mean()))
-        rows = Labelled(space.rows / scale, found.codes, found.names)
+        rows = LabelledRows(space.rows / scale, found.codes, found.names)
         n, reporter = len(rows.X), given.reporter
         batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
@@ -116,14 +121,14 @@ class CCML(LinearLearner):
             reporter.check_cancelled()
             reporter.progress(min(ticks, total), total, self.title)
 
-        def begin(part: Labelled, choice: Choice) -> Ascent:
+        def begin(part: LabelledRows, choice: Hyperparameters) -> CCMLOptimiser:
             local = self.locality == "local"
-            return Ascent(part, choice, local=local, batch=batch, rounds=rounds, seed=given.seed)
+            return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=given.seed)
 
         groups = None
         if given.groups is not None and given.y is not None:
             groups = np.asarray(given.groups)[finding_codes(given.y)[0] >= 0]
-        chosen = choose(rows, candidates, begin, groups=groups, seed=given.seed, tick=tick)
+        chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=given.seed, tick=tick)
         ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
         while ascent.round < rounds:
@@ -144,23 +149,23 @@ class CCML(LinearLearner):
                 break
         else:
             notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
-        return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
+        return LearntMap(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
-    def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
+    def _candidates(self, rows: LabelledRows) -> tuple[Hyperparameters, ...]:
         """What is tried, the parameters given taken as they are."""
         tried = [
-            Choice(
+            Hyperparameters(
                 self.k or choice.k,
                 self.rate or choice.rate,
                 choice.decay if self.decay < 0.0 else self.decay,
                 min(self.components or choice.components, rows.X.shape[1]),
             )
-            for choice in choices(rows.X.shape[1])
+            for choice in usual_hyperparameters(rows.X.shape[1])
         ]
         return tuple(dict.fromkeys(tried))
 
 
-def _described(choice: Choice, chosen: bool) -> str:
+def _described(choice: Hyperparameters, chosen: bool) -> str:
     how = tr_lazy(", chosen on cases set aside") if chosen else ""
     return tr_lazy(
         "k = {k}, rate {rate:g}, decay {decay:g}, {components} dimensions{how}.",

@@ -11,8 +11,8 @@ import numpy as np
 
 from semblance.core.metrics.class_conditional.objective import expected_accuracy_of
 from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
-from semblance.core.metrics.deep.network_training import Choice, Codes, Goal
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.deep.network_training import Codes, Hyperparameters, Objective
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.parameters import Parameter
 
 
@@ -70,20 +70,20 @@ class ConvCCML(ImageLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _choices(self) -> tuple[Choice, ...]:
+    def _hyperparameters(self) -> tuple[Hyperparameters, ...]:
         usual = (
-            Choice(3, 0.003, 1e-4, 0),
-            Choice(1, 0.003, 1e-3, 0),
-            Choice(5, 0.01, 1e-4, 0),
-            Choice(3, 0.001, 1e-3, 0),
+            Hyperparameters(3, 0.003, 1e-4, 0),
+            Hyperparameters(1, 0.003, 1e-3, 0),
+            Hyperparameters(5, 0.01, 1e-4, 0),
+            Hyperparameters(3, 0.001, 1e-3, 0),
         )
         return tuple(choice._replace(k=self.k or choice.k) for choice in usual)
 
-    def _goal(self, torch: Any, rows: Labelled, choice: Choice, seed: int) -> Goal:
+    def _objective(self, torch: Any, rows: LabelledRows, choice: Hyperparameters, seed: int) -> Objective:
         return _ExpectedAccuracy(torch, choice.k, self.locality == "local")
 
 
-class _ExpectedAccuracy(Goal):
+class _ExpectedAccuracy(Objective):
     def __init__(self, torch: Any, k: int, local: bool) -> None:
         self._torch, self._k, self._local = torch, k, local
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
-from semblance.core.metrics.deep.network_training import Choice, Codes, Goal
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.deep.network_training import Codes, Hyperparameters, Objective
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.parameters import Parameter
 
 
@@ -46,14 +46,18 @@ class ConvNet(ImageLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _choices(self) -> tuple[Choice, ...]:
-        return (Choice(0, 0.003, 1e-4, 0), Choice(0, 0.01, 1e-4, 0), Choice(0, 0.001, 1e-3, 0))
+    def _hyperparameters(self) -> tuple[Hyperparameters, ...]:
+        return (
+            Hyperparameters(0, 0.003, 1e-4, 0),
+            Hyperparameters(0, 0.01, 1e-4, 0),
+            Hyperparameters(0, 0.001, 1e-3, 0),
+        )
 
-    def _goal(self, torch: Any, rows: Labelled, choice: Choice, seed: int) -> Goal:
+    def _objective(self, torch: Any, rows: LabelledRows, choice: Hyperparameters, seed: int) -> Objective:
         return _CrossEntropy(torch, len(rows.names), choice.components, seed)
 
 
-class _CrossEntropy(Goal):
+class _CrossEntropy(Objective):
     def __init__(self, torch: Any, findings: int, components: int, seed: int) -> None:
         self._torch = torch
         rng = np.random.default_rng([seed, 3])

@@ -1,4 +1,4 @@
-"""What comparators share that learn nothing: a distance of the features as they are."""
+"""The learners that learn nothing: Euclidean and L1 distance of the features as they are."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import begin_card
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.tasks import Reporter
 
 
-class Unlearnt(Learner):
-    """Fitting checks the rows and counts them for the card. Fitted: ``n_features_``."""
+class FixedDistance(Learner):
+    """What both share. Fitting checks the rows and counts them for the card. Fitted: ``distance_``."""
 
     paper: ClassVar[str] = ""
 
@@ -35,14 +36,38 @@ class Unlearnt(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """Check rows (n, d) and count findings and patients for the card; see :meth:`Learner.fit`.
+
+        Raises:
+            BadInput: rows no metric can be made of.
+        """
         rows = training_rows(X, groups)
-        self.n_features_: int = rows.shape[1]
+        self.distance_ = self._distance(rows.shape[1])
         self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self._distance(self.n_features_), self._card)
 
     @abc.abstractmethod
     def _distance(self, n_features: int) -> Distance:
         """The distance between rows of so many features."""
+
+
+class Euclidean(FixedDistance):
+    """Learns nothing; after the step ``standardise`` every feature counts alike."""
+
+    name: ClassVar[str] = "euclidean"
+    title: ClassVar[str] = "Euclidean"
+    summary: ClassVar[str] = "Plain visual likeness: nothing is learnt, all features count alike."
+
+    def _distance(self, n_features: int) -> LinearDistance:
+        return LinearDistance(n_features)
+
+
+class L1(FixedDistance):
+    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance)."""
+
+    name: ClassVar[str] = "l1"
+    title: ClassVar[str] = "L1"
+    summary: ClassVar[str] = "Plain likeness by absolute differences: a single odd feature weighs less."
+
+    def _distance(self, n_features: int) -> CityBlockDistance:
+        return CityBlockDistance(n_features)

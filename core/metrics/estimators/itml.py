@@ -14,7 +14,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
 from semblance.core.metrics.numerics.psd import symmetric_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.memory import check_memory
@@ -78,7 +78,7 @@ class ITML(LinearLearner):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         source = training_pairs(
             self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
         )
@@ -97,7 +97,7 @@ class ITML(LinearLearner):
         z, label = z[order], source.label[order]
         state = start_of(z, label)
         note = self._sweep(state, z, label, space, given.reporter)
-        return Learnt(_map(state.M, space), (note,), source.counts(), rounds=state.passes)
+        return LearntMap(_map(state.M, space), (note,), source.counts(), rounds=state.passes)
 
     def _sweep(self, state: State, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter) -> str:
         for done in range(self.passes):

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
-from semblance.core.metrics.training_data.labelled_rows import labelled
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
+from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.parameters import Parameter
 
 
@@ -35,10 +35,10 @@ class LDA(LinearLearner):
         self.components = components
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        X, codes, _ = labelled(self.title, given.X, given.y)
+        X, codes, _ = labelled_rows(self.title, given.X, given.y)
         scale = float(np.abs(X - X.mean(axis=0)).max())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -46,4 +46,4 @@ class LDA(LinearLearner):
         L = fitted.scalings_.T[: self.components or None] / scale
         if not len(L):
             L = np.zeros((1, X.shape[1]))
-        return Learnt(L, (tr_lazy("{n} discriminants.", n=len(L)),))
+        return LearntMap(L, (tr_lazy("{n} discriminants.", n=len(L)),))

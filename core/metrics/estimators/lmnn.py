@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
 from semblance.core.metrics.numerics.minimise import minimise
-from semblance.core.metrics.training_data.labelled_rows import labelled
+from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.parameters import Parameter
 
@@ -62,8 +62,8 @@ class LMNN(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
-        X, codes, _ = labelled(self.title, given.X, given.y)
+    def _learn(self, given: TrainingInput) -> LearntMap:
+        X, codes, _ = labelled_rows(self.title, given.X, given.y)
         X = X - X.mean(axis=0)
         check_memory(
             8.0 * _COPIES * self.k * X.size,
@@ -94,7 +94,7 @@ class LMNN(LinearLearner):
             what=self.title,
             point=lambda number, value, L: linear_point(number, value, L / scale),
         )
-        return Learnt(found.best / scale, (found.note,), rounds=found.rounds)
+        return LearntMap(found.best / scale, (found.note,), rounds=found.rounds)
 
 
 def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:

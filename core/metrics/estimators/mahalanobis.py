@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.parameters import Parameter
@@ -34,11 +34,11 @@ class Mahalanobis(LinearLearner):
         self.shrinkage = shrinkage
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         check_different(given.X)
         centred = given.X - given.X.mean(axis=0)
         S, taken = invertible(covariance(centred), centred, self.shrinkage)
-        return Learnt(whitening(S), shrinkage_note(taken, self.shrinkage))
+        return LearntMap(whitening(S), shrinkage_note(taken, self.shrinkage))
 
 
 def shrinkage_note(taken: float, asked: float) -> tuple[str, ...]:

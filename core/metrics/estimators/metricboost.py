@@ -17,7 +17,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.boosting.given_triplets import GivenTriplets
 from semblance.core.metrics.boosting.quadratic_triplets import QuadraticTriplets
-from semblance.core.metrics.boosting.stumps import Cut
+from semblance.core.metrics.boosting.stumps import Stump
 from semblance.core.metrics.boosting.vote_triplets import VoteTriplets
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
@@ -25,13 +25,12 @@ from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.signed import SignedDistance
 from semblance.core.metrics.distances.votes import VoteDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.largest_distance import largest_squared_distance
 from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.rows import training_rows
-from semblance.core.metrics.training_data.triplet_source import TripletSource, triplet_source
+from semblance.core.metrics.training_data.triplets import TripletSource, triplet_source
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -159,7 +158,6 @@ class MetricBoost(Learner):
         self.distance_ = found.distance()
         self.log_bounds_: list[float] = found.log_bounds
         self.stopped_: str = found.stopped
-        self.n_features_: int = rows.shape[1]
         counts = {"triplets": int(weights.count)}
         notes = [found.stopped]
         if isinstance(weights, VoteTriplets | QuadraticTriplets) and self.anchors:
@@ -174,9 +172,6 @@ class MetricBoost(Learner):
             rounds=len(found.log_bounds) - 1,
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _weights(self, source: TripletSource) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
         if source.triplets is not None:
@@ -256,11 +251,11 @@ class _Rounds:
         there = direction if self.basis is None else self.basis @ direction
         if learner.weak == "binary":
             assert isinstance(weights, VoteTriplets | GivenTriplets)
-            cut: Cut | None = None
+            cut: Stump | None = None
             if learner.threshold == "gaussian":
-                cut = weights.gaussian_cut(direction, sign, reporter)
+                cut = weights.gaussian_stump(direction, sign, reporter)
             if cut is None:
-                cut = weights.best_cut(direction, sign, reporter)
+                cut = weights.best_stump(direction, sign, reporter)
             if cut is None:
                 return None
             weights.add_vote(direction, cut.threshold, cut.alpha)

@@ -16,7 +16,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.mahalanobis import shrinkage_note
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.memory import check_memory
@@ -55,7 +55,7 @@ class MMC(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         source = training_pairs(
             self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
         )
@@ -84,7 +84,7 @@ class MMC(LinearLearner):
             point=lambda number, value, F: linear_point(number, value, _unit(F) @ white),
         )
         notes = (found.note, *shrinkage_note(taken, 0.0))
-        return Learnt(_unit(found.best) @ white, notes, source.counts(), rounds=found.rounds)
+        return LearntMap(_unit(found.best) @ white, notes, source.counts(), rounds=found.rounds)
 
 
 def negative_spread(F: Matrix, apart: Matrix) -> tuple[float, Matrix]:

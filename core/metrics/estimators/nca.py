@@ -12,8 +12,8 @@ import numpy as np
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from semblance.core.metrics.training_data.labelled_rows import labelled
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.parameters import Parameter
 
@@ -45,10 +45,10 @@ class NCA(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-        X, codes, _ = labelled(self.title, given.X, given.y)
+        X, codes, _ = labelled_rows(self.title, given.X, given.y)
         check_memory(
             8.0 * _SQUARES * len(X) ** 2,
             tr_lazy(
@@ -100,4 +100,4 @@ class NCA(LinearLearner):
             note = tr_lazy("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
         else:
             note = tr_lazy("Converged after {rounds} rounds.", rounds=rounds)
-        return Learnt(L / scale, (note,), rounds=rounds)
+        return LearntMap(L / scale, (note,), rounds=rounds)

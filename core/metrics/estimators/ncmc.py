@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
 from semblance.core.metrics.numerics.minimise import minimise
-from semblance.core.metrics.training_data.labelled_rows import Labelled, labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
@@ -65,11 +65,11 @@ class NCMC(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
-        rows = labelled(self.title, given.X, given.y)
+    def _learn(self, given: TrainingInput) -> LearntMap:
+        rows = labelled_rows(self.title, given.X, given.y)
         centred = rows.X - rows.X.mean(axis=0)
         scale = float(np.sqrt(np.square(centred).mean()))
-        rows = Labelled(centred / scale, rows.codes, rows.names)
+        rows = LabelledRows(centred / scale, rows.codes, rows.names)
         d = rows.X.shape[1]
         centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
         check_memory(
@@ -86,11 +86,11 @@ class NCMC(LinearLearner):
             what=self.title,
             point=lambda number, value, L: linear_point(number, value, L / scale),
         )
-        return Learnt(found.best / scale, (found.note,), rounds=found.rounds)
+        return LearntMap(found.best / scale, (found.note,), rounds=found.rounds)
 
 
 def negative_log_likelihood(
-    L: Matrix, rows: Labelled, centres: Matrix, owner: Rows, decay: float
+    L: Matrix, rows: LabelledRows, centres: Matrix, owner: Rows, decay: float
 ) -> tuple[float, Matrix]:
     """Mean of -ln p(own finding) plus ``decay`` |L|^2 / 2, and its gradient in L (m, d).
 
@@ -117,7 +117,7 @@ def negative_log_likelihood(
     return value + 0.5 * decay * float(np.square(L).sum()), gradient + decay * L
 
 
-def centres_of(rows: Labelled, count: int, seed: int, reporter: Reporter) -> tuple[Matrix, Rows]:
+def centres_of(rows: LabelledRows, count: int, seed: int, reporter: Reporter) -> tuple[Matrix, Rows]:
     """(k, d) up to ``count`` centres of each finding by k-means, and (k,) the finding of each."""
     if count == 1:
         return rows.means(), np.arange(len(rows.names))

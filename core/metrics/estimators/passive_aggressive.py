@@ -19,7 +19,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.linear_embedding import MappedDistance
+from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
@@ -248,7 +248,7 @@ class PassiveAggressive(Learner):
                 tr_lazy("{takes}, not {n_features}.", takes=takes, n_features=n_features),
                 "Use the same features and steps.",
             )
-        if isinstance(distance, MappedDistance):
+        if isinstance(distance, LinearEmbeddingDistance):
             return distance.base
         return LinearDistance(n_features) if isinstance(distance, LinearDistance) else distance
 
@@ -257,7 +257,7 @@ class PassiveAggressive(Learner):
         distance, threshold = self._started or (None, None)
         if distance is None and self.start == "zero":
             return MarginModel(np.zeros((X.shape[1], X.shape[1])))
-        L = distance.L if isinstance(distance, LinearDistance | MappedDistance) else None
+        L = distance.L if isinstance(distance, LinearDistance | LinearEmbeddingDistance) else None
         M = np.eye(X.shape[1]) if L is None else L.T @ L
         if threshold is not None:
             return MarginModel(M, threshold)
@@ -373,7 +373,7 @@ def _whole(state: MarginModel, space: RowSpace) -> MarginModel:
 
 def _distance(M: Matrix, base: Distance) -> Distance:
     L = psd_root(M)
-    return LinearDistance(len(M), L) if isinstance(base, LinearDistance) else MappedDistance(base, L)
+    return LinearDistance(len(M), L) if isinstance(base, LinearDistance) else LinearEmbeddingDistance(base, L)
 
 
 def _point(state: MarginModel, space: RowSpace, base: Distance) -> TrainingPoint:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.parameters import Parameter
 
@@ -40,7 +40,7 @@ class PrincipalComponents(LinearLearner):
         self.variance = variance
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         n, d = given.X.shape
         step = PCA(self.components or min(n, d)).fit(given.X)
         kept = len(step.components_)
@@ -48,4 +48,4 @@ class PrincipalComponents(LinearLearner):
             scores = step.transform(given.X).var(axis=0)
             kept = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
             kept = min(kept, len(step.components_))
-        return Learnt(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))
+        return LearntMap(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))

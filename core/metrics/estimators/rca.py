@@ -16,9 +16,9 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
-from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
-from semblance.core.metrics.training_data.labelled_rows import numbered
+from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.parameters import Parameter
 
@@ -41,7 +41,7 @@ class RCA(LinearLearner):
         self.shrinkage = shrinkage
         self.random_state = random_state
 
-    def _learn(self, given: Training) -> Learnt:
+    def _learn(self, given: TrainingInput) -> LearntMap:
         chunklets = chunklets_of(self.title, len(given.X), given.y, given.pairs)
         check_different(given.X)
         centred = about_chunklets(given.X, chunklets)
@@ -49,7 +49,7 @@ class RCA(LinearLearner):
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
         S, taken = invertible(covariance(centred), centred, self.shrinkage)
         told = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
-        return Learnt(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
+        return LearntMap(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
 
 
 def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None) -> Rows:
@@ -69,7 +69,7 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
         )
     i, j = np.empty((2, 0), dtype=np.int64)
     if y is not None:
-        codes, names = numbered(n, y)
+        codes, names = codes_of_findings(n, y)
         known = np.flatnonzero(codes >= 0)
         first = np.full(len(names), n)
         np.minimum.at(first, codes[known], known)

@@ -1,6 +1,6 @@
 """The coordinates in which clicks are learnt: a metric's own, with a share of every feature.
 
-The share is for learning in. While nothing was learnt it does not count (:attr:`ClickSpace.beginning`):
+The share is for learning in. While nothing was learnt it does not count (:attr:`FeedbackSpace.beginning`):
 without a click distances are the metric's, and they leave that as far as clicks are followed. Where the
 metric was not learnt from anything, what they open to is how the cases lie
 (:mod:`semblance.core.metrics.relevance_feedback.neighbour_structure`).
@@ -16,9 +16,13 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.refined import ClickedDistance
-from semblance.core.metrics.relevance_feedback.neighbour_structure import MOST, both_as_squares, structure
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.distances.refined import RefinedDistance
+from semblance.core.metrics.relevance_feedback.neighbour_structure import (
+    MOST,
+    diagonalise_together,
+    neighbour_structure,
+)
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 
 Rows = npt.NDArray[np.int64]
 
@@ -31,7 +35,7 @@ _PAIRS = 4000
 _LOST = 1e-12
 
 
-def no_coordinates() -> BadInput:
+def no_coordinates_error() -> BadInput:
     """What is told of a metric that clicks cannot refine."""
     return BadInput(
         "This metric has no coordinates in which clicks could be learnt.",
@@ -40,7 +44,7 @@ def no_coordinates() -> BadInput:
 
 
 @dataclass(frozen=True, eq=False)
-class ClickSpace:
+class FeedbackSpace:
     """Maps rows after a metric's steps to coordinates whose median squared pair distance is 2.
 
     For a linear distance M0 they are a root of M = 0.9 M0 d / tr(M0) + 0.1 I over standardised features
@@ -57,18 +61,18 @@ class ClickSpace:
     root: Matrix | None
     scale: float
     weights: Matrix
-    beginning: Beginning
+    beginning: InitialWeights
     structured: bool = False
 
     @classmethod
-    def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> ClickSpace:
+    def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> FeedbackSpace:
         """``rows`` (n, d) after the steps, of the cases to search among.
 
         Raises:
             BadInput: a distance without embedding, fewer than two cases, or all cases at one place.
         """
         if not base.embeds:
-            raise no_coordinates()
+            raise no_coordinates_error()
         if len(rows) < 2:
             raise BadInput(
                 "There are too few cases to refine a metric on.", "Extract features of more cases."
@@ -87,23 +91,23 @@ class ClickSpace:
             )
             usual = 1.0 / scale**2 if scale > 0.0 else 0.0
             own = np.repeat([usual, 0.0], [embedded.shape[1], len(inverse)])
-            beginning = Beginning(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
+            beginning = InitialWeights(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
             space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse, beginning)
         space = space._scaled(rows, seed)
         learnt = not isinstance(base, LinearDistance) or base.L is not None
         return space if learnt or space.root is None else space._structured(rows, space.root, seed)
 
-    def _structured(self, rows: Matrix, root: Matrix, seed: int) -> ClickSpace:
+    def _structured(self, rows: Matrix, root: Matrix, seed: int) -> FeedbackSpace:
         """In coordinates where what opens is how the cases lie, instead of a share of the features."""
         some = rows if len(rows) <= MOST else rows[_drawn(len(rows), seed)]
-        form = structure(self.coordinates(some))
+        form = neighbour_structure(self.coordinates(some))
         if form is None:
             return self
-        turn, own = both_as_squares(form, self.beginning.own)
+        turn, own = diagonalise_together(form, self.beginning.own)
         turned = replace(self, root=turn @ root)
         apart = turned._pairs(rows, seed)
         factor = np.sqrt(2.0 / _usual(apart**2 @ np.ones(len(own))))
-        beginning = Beginning(own / factor**2, _usual(apart**2 @ own) / 2.0)
+        beginning = InitialWeights(own / factor**2, _usual(apart**2 @ own) / 2.0)
         return replace(turned, root=turn @ root * factor, beginning=beginning, structured=True)
 
     def _pairs(self, rows: Matrix, seed: int) -> Matrix:
@@ -112,7 +116,7 @@ class ClickSpace:
         apart = i != j
         return self.coordinates(rows[i[apart]]) - self.coordinates(rows[j[apart]])
 
-    def _scaled(self, rows: Matrix, seed: int) -> ClickSpace:
+    def _scaled(self, rows: Matrix, seed: int) -> FeedbackSpace:
         difference = self._pairs(rows, seed)
         usual = _usual(np.einsum("ij,ij->i", difference, difference))
         if not usual > 0.0:
@@ -122,8 +126,8 @@ class ClickSpace:
             )
         factor = float(np.sqrt(2.0 / usual))
         root = None if self.root is None else self.root * factor
-        beginning = Beginning(self.beginning.own / factor**2, self.beginning.alike / factor**2)
-        return ClickSpace(self.base, root, self.scale * factor, self.weights * factor, beginning)
+        beginning = InitialWeights(self.beginning.own / factor**2, self.beginning.alike / factor**2)
+        return FeedbackSpace(self.base, root, self.scale * factor, self.weights * factor, beginning)
 
     def coordinates(self, rows: Matrix) -> Matrix:
         """(n, d) -> (n, m)."""
@@ -131,18 +135,18 @@ class ClickSpace:
             return rows @ self.root.T
         return np.hstack([self.base.embed(rows) * self.scale, rows * self.weights])
 
-    def start(self) -> ClickForm:
+    def start(self) -> FeedbackForm:
         """The metric as it was."""
-        return ClickForm.start(len(self.beginning.own), self.beginning)
+        return FeedbackForm.start(len(self.beginning.own), self.beginning)
 
-    def distance(self, form: ClickForm) -> Distance:
+    def distance(self, form: FeedbackForm) -> Distance:
         """The frozen distance of rows after the steps: |z - z'|^2 under ``form`` of their coordinates."""
         if self.root is not None:
             return LinearDistance(self.base.n_features, form.embed(self.root.T).T)
         # The first coordinate is the embedding's, the last a feature's; each kind counts alike.
         of_base, of_features = float(form.scales[0]), float(form.scales[-1])
         weights = self.weights * of_features
-        return ClickedDistance(self.base, self.scale * of_base, weights, form.directions, form.gains)
+        return RefinedDistance(self.base, self.scale * of_base, weights, form.directions, form.gains)
 
 
 def _usual(squared: Matrix) -> float:
@@ -155,7 +159,7 @@ def _drawn(n: int, seed: int) -> Rows:
     return np.sort(np.random.default_rng(seed).choice(n, MOST, replace=False))
 
 
-def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tuple[Matrix, Beginning]:
+def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tuple[Matrix, InitialWeights]:
     """``root`` and ``beginning`` before scaling."""
     d, used = len(deviation), int((inverse > 0.0).sum())
     L = np.diag(deviation) if base.L is None else base.L * deviation
@@ -166,4 +170,4 @@ def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tup
     values = np.where(values > _LOST * values[-1], values, 0.0)
     mixed = values + FEATURE_SHARE
     alike = trace / max(1, used) if trace > 0.0 else 1.0
-    return (np.sqrt(mixed) * axes).T * inverse, Beginning(alike / share * values / mixed, alike)
+    return (np.sqrt(mixed) * axes).T * inverse, InitialWeights(alike / share * values / mixed, alike)

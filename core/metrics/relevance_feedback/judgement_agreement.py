@@ -50,10 +50,10 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
         change = pairs.summed(pairs.weights / weights.sum())
         total += change
         own += float((change**2).sum())
-    return agreed(total, own, len(parts))
+    return agreement_of_sums(total, own, len(parts))
 
 
-def agreed(total: Matrix, own: float, parts: int) -> float:
+def agreement_of_sums(total: Matrix, own: float, parts: int) -> float:
     """The agreement of so many ``parts``: ``total`` (m, m) the sum of their A_g, ``own`` of their |A_g|^2."""
     if parts < FEWEST_PARTS:
         return 0.0
@@ -63,14 +63,14 @@ def agreed(total: Matrix, own: float, parts: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class SeparatingDirection:
     """``unit`` (m,) of length 1, and the share (0..1) of the answers' variance that it predicts."""
 
     unit: Matrix
     share: float
 
 
-def beliefs(points: Matrix, signs: Matrix) -> Matrix:
+def judgement_reliabilities(points: Matrix, signs: Matrix) -> Matrix:
     """(n,) how likely each of the ``signs`` (n,) of ``points`` (n, m) is right, by what the others predict.
 
     A smooth regression: a Gaussian kernel with the noise level that predicts best. 1 for all where there are
@@ -103,7 +103,7 @@ def _smooth(points: Matrix, signs: Matrix) -> Matrix:
     return out
 
 
-def direction(points: Matrix, signs: Matrix, weights: Matrix) -> Direction | None:
+def separating_direction(points: Matrix, signs: Matrix, weights: Matrix) -> SeparatingDirection | None:
     """The direction along which ``signs`` (n,) of ``points`` (n, m) differ most surely; ``None`` without.
 
     ``weights`` (n,) say how much each counts. From the share of variance that is predicted CHANCE /
@@ -127,4 +127,4 @@ def direction(points: Matrix, signs: Matrix, weights: Matrix) -> Direction | Non
             best, slope = float(error @ error), Vt.T @ (S / (S**2 + ridge) * turned)
     share = 1.0 - best / (float(b @ b) * (n / (n - 1.0)) ** 2) - CHANCE / np.sqrt(n)
     length = float(np.linalg.norm(slope))
-    return Direction(slope / length, float(share)) if share > 0.0 and length > 0.0 else None
+    return SeparatingDirection(slope / length, float(share)) if share > 0.0 and length > 0.0 else None

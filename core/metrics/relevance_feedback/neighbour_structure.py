@@ -23,7 +23,7 @@ MOST = 1500
 _POWER, _FLAT = 0.5, 1e-6
 
 
-def structure(points: Matrix) -> Matrix | None:
+def neighbour_structure(points: Matrix) -> Matrix | None:
     """(m, m) positive definite form of ``points`` (n, m), MOST at most; ``None`` where too little is told.
 
     All n x n distances are made.
@@ -49,7 +49,7 @@ def structure(points: Matrix) -> Matrix | None:
     return form
 
 
-def both_as_squares(form: Matrix, metric: Matrix) -> tuple[Matrix, Matrix]:
+def diagonalise_together(form: Matrix, metric: Matrix) -> tuple[Matrix, Matrix]:
     """T (m, m) and l (m,) with ``form`` = T'T and diag(``metric``) = T' diag(l) T; ``form`` is definite."""
     values, vectors = np.linalg.eigh(form)
     half = (vectors * np.sqrt(values)) @ vectors.T

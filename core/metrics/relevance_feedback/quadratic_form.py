@@ -14,7 +14,7 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class InitialWeights:
     """How coordinates count before any click, and once clicks opened all of them.
 
     ``own`` (m,), not negative: the distance of the metric clicks began with is the sum of ``own`` z^2.
@@ -31,7 +31,7 @@ class Beginning:
 
 
 @dataclass(frozen=True, eq=False)
-class ClickForm:
+class FeedbackForm:
     """M = S (I + W' diag(g) W) S: ``directions`` W (r, m) with orthonormal rows, ``gains`` g (r,).
 
     Each gain is at least -1. So M is positive semidefinite, and what it does is done in r dimensions instead
@@ -40,11 +40,11 @@ class ClickForm:
 
     directions: Matrix
     gains: Matrix
-    beginning: Beginning | None = None
+    beginning: InitialWeights | None = None
     open: float = 1.0
 
     @classmethod
-    def start(cls, m: int, beginning: Beginning | None = None) -> Self:
+    def start(cls, m: int, beginning: InitialWeights | None = None) -> Self:
         """What counts before any click, in ``m`` dimensions."""
         return cls(np.empty((0, m)), np.empty(0), beginning, 0.0)
 
@@ -62,6 +62,7 @@ class ClickForm:
 
     @property
     def n_dimensions(self) -> int:
+        """m, the coordinates of the rows it compares."""
         return int(self.directions.shape[1])
 
     @property
@@ -72,25 +73,25 @@ class ClickForm:
         out: Matrix = np.sqrt(self.beginning.opened(self.open))
         return out
 
-    def blended(self, strength: float) -> ClickForm:
+    def blended(self, strength: float) -> FeedbackForm:
         """Between what counted before any click (0) and M (1)."""
         return replace(self, gains=self.gains * strength, open=self.open * strength)
 
-    def begun(self, beginning: Beginning | None, open: float) -> ClickForm:
+    def begun(self, beginning: InitialWeights | None, open: float) -> FeedbackForm:
         """The same change of another beginning."""
         return replace(self, beginning=beginning, open=open)
 
-    def opened(self, open: float) -> ClickForm:
+    def opened(self, open: float) -> FeedbackForm:
         """All coordinates count alike at least as far as ``open``."""
         return replace(self, open=max(self.open, open))
 
-    def stretched(self, more: Matrix) -> ClickForm:
+    def stretched(self, more: Matrix) -> FeedbackForm:
         """S (I + W' diag(g) W + V'V) S for more directions V (v, m) of any length."""
         if not len(more):
             return self
         basis = np.linalg.qr(np.concatenate([self.directions, more]).T)[0].T
         old, new = basis @ self.directions.T, basis @ more.T
-        changed = ClickForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
+        changed = FeedbackForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
         return changed.begun(self.beginning, self.open)
 
     def embed(self, Z: Matrix) -> Matrix:

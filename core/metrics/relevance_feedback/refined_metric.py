@@ -9,8 +9,8 @@ from typing import Any
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.relevance_feedback.feedback_space import FEATURE_SHARE, ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.feedback_space import FEATURE_SHARE, FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.triplet_learning import SLOPE
 from semblance.core.metrics.training import versions
 
@@ -18,10 +18,10 @@ from semblance.core.metrics.training import versions
 LEARNER = "clicks"
 
 
-def clicked_metric(
+def refined_metric(
     base: Metric,
-    space: ClickSpace,
-    form: ClickForm,
+    space: FeedbackSpace,
+    form: FeedbackForm,
     *,
     name: str,
     judgements: int,

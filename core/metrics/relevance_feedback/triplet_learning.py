@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm, span_basis
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, span_basis
 
 Rows = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ _NEWTON_STEPS, _EXACT = 60, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class WeightedTriplets:
     """Points and what was said of them.
 
     ``points`` (p, m); ``triplets`` (t, 3) rows of it: the first is closer to the second than to the third;
@@ -39,13 +39,16 @@ class Judged:
     weights: Matrix
 
     @classmethod
-    def of(cls, points: Matrix, triplets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Judged:
+    def of(
+        cls, points: Matrix, triplets: npt.ArrayLike, weights: npt.ArrayLike | None = None
+    ) -> WeightedTriplets:
+        """``points`` (p, m) with ``triplets`` (t, 3) of their rows; without ``weights`` each counts 1."""
         t = np.asarray(triplets, dtype=np.int64).reshape(-1, 3)
         given = np.ones(len(t)) if weights is None else np.asarray(weights, dtype=np.float64)
         return cls(points, t, given)
 
 
-def instant(form: ClickForm, query: Matrix, liked: Matrix, disliked: Matrix) -> ClickForm:
+def updated_with_triplet(form: FeedbackForm, query: Matrix, liked: Matrix, disliked: Matrix) -> FeedbackForm:
     """``form`` after one more triplet of points (m,): M <- PSD(M + tau A).
 
     tau = min(1/2, max(0, 1 - <M, A>) / |A|^2); nothing changes where A is 0.
@@ -64,10 +67,10 @@ def instant(form: ClickForm, query: Matrix, liked: Matrix, disliked: Matrix) -> 
     basis = np.linalg.qr(stacked.T)[0].T if len(stacked) < len(query) else np.eye(len(query))
     old, n, f = basis @ form.directions.T, basis @ near, basis @ far
     change = (old * form.gains) @ old.T + tau / across * (np.outer(f, f) - np.outer(n, n))
-    return ClickForm.nearest(change, basis)
+    return FeedbackForm.nearest(change, basis)
 
 
-def replay(judged: Judged, slope: float = SLOPE) -> ClickForm:
+def fit_form(judged: WeightedTriplets, slope: float = SLOPE) -> FeedbackForm:
     """The form that fits all triplets together, whatever their order.
 
     It minimises |D|^2 / 2 + sum_r w_r log(1 + exp(-s <D, A_r>)) over symmetric D = M - I, s = ``slope``;
@@ -77,14 +80,14 @@ def replay(judged: Judged, slope: float = SLOPE) -> ClickForm:
     m = judged.points.shape[1]
     used, inside = np.unique(judged.triplets, return_inverse=True)
     if not len(used):
-        return ClickForm.start(m)
+        return FeedbackForm.start(m)
     points = judged.points[used]
     basis = span_basis(points)
     pairs = Pairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
     if not len(pairs.sizes):
-        return ClickForm.start(m)
+        return FeedbackForm.start(m)
     fit = _on_gram if len(pairs.sizes) <= GRAM_TRIPLETS else on_form
-    return ClickForm.nearest(fit(pairs, slope), basis)
+    return FeedbackForm.nearest(fit(pairs, slope), basis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +143,7 @@ class Pairs:
 
     @classmethod
     def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> Pairs:
+        """The pairs of ``triplets`` (t, 3) of rows of ``points`` (n, r) with ``weights`` (t,)."""
         n, t = len(points), len(triplets)
         keys = np.concatenate([triplets[:, 0] * n + triplets[:, side] for side in (1, 2)])
         pairs, places = np.unique(keys, return_inverse=True)

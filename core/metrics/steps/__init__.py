@@ -3,8 +3,6 @@
 from semblance.core.metrics.steps.sequence import (
     STEPS,
     apply_steps,
-    chosen_steps,
-    default_steps,
     fit_steps,
     parse_steps,
     steps_text,
@@ -15,8 +13,6 @@ __all__ = [
     "STEPS",
     "Step",
     "apply_steps",
-    "chosen_steps",
-    "default_steps",
     "fit_steps",
     "parse_steps",
     "steps_text",

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.features.registry import extractor_class, extractors
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
-from semblance.core.metrics.steps.excluded_groups import Without
+from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
@@ -22,7 +21,7 @@ from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, ExcludedGroups)
 
 _MEANINGS = tr_lazy(
     "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "
@@ -30,15 +29,6 @@ _MEANINGS = tr_lazy(
 )
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
-#: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay an image.
-_DEFAULTS = {
-    "gabor": "standardise,pca:200",
-    "pixels": "none",
-    "visual_words": "codebook:200",
-    "textons": "codebook:2000:300",
-}
-#: The same where there are no findings to merge words by.
-_WITHOUT_FINDINGS = {"textons": "codebook:300"}
 #: Rows of local descriptors that are made float64 together.
 _BLOCK = 64
 
@@ -91,49 +81,6 @@ def _no_step(word: str) -> BadArguments:
         tr_lazy("'{word}' is not a step.", word=word),
         tr_lazy("Steps: {meanings}, separated by commas.", meanings=_MEANINGS),
     )
-
-
-def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
-    """Unfitted steps from ``text``, where empty those that suit it, for the rows of ``extractor``.
-
-    ``labelled``: there are findings. A codebook is told here how the extractor's local descriptors lie in
-    its rows.
-
-    Raises:
-        BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for
-            rows of them; no such extractor.
-    """
-    steps = parse_steps(text) if text else default_steps(extractor, labelled=labelled)
-    form = extractor_class(extractor).local
-    codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
-    if form is None and codebook is not None:
-        local = ", ".join(one.name for one in extractors() if one.local is not None)
-        raise BadArguments(
-            tr_lazy(
-                "The numbers of '{extractor}' are no local descriptors for a codebook.", extractor=extractor
-            ),
-            tr_lazy("Leave the step out; extractors with local descriptors: {local}.", local=local),
-        )
-    if form is not None:
-        if codebook is None:
-            raise BadArguments(
-                tr_lazy(
-                    "'{extractor}' holds local descriptors, which have to be counted first.",
-                    extractor=extractor,
-                ),
-                tr_lazy(
-                    "Begin the steps with a codebook: {extractor}.",
-                    extractor=steps_text(default_steps(extractor)),
-                ),
-            )
-        codebook.form = form
-    return steps
-
-
-def default_steps(extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
-    """Unfitted steps that suit the numbers of the extractor so named; ``labelled``: there are findings."""
-    usual = _DEFAULTS.get(extractor, "standardise")
-    return parse_steps(usual if labelled else _WITHOUT_FINDINGS.get(extractor, usual))
 
 
 def steps_text(steps: Sequence[Step]) -> str:

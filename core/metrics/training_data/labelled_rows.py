@@ -14,7 +14,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.rows import check_different
 
 
-class Labelled(NamedTuple):
+class LabelledRows(NamedTuple):
     """``X`` (n, d) with findings numbered ``codes`` (n,) 0, 1, ... into ``names``; every number occurs."""
 
     X: Matrix
@@ -29,7 +29,7 @@ class Labelled(NamedTuple):
         return means
 
 
-def check_one_each(cases: int, findings: int) -> None:
+def check_one_finding_each(cases: int, findings: int) -> None:
     """Refuse more or fewer findings than cases.
 
     Raises:
@@ -42,18 +42,18 @@ def check_one_each(cases: int, findings: int) -> None:
         )
 
 
-def numbered(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+def codes_of_findings(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
     """:func:`semblance.core.constraints.finding_codes` of ``y``, one finding a case.
 
     Raises:
         BadInput: more or fewer findings than ``cases``.
     """
     codes, names = finding_codes(y)
-    check_one_each(cases, len(codes))
+    check_one_finding_each(cases, len(codes))
     return codes, names
 
 
-def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
+def labelled_rows(title: str, X: Matrix, y: npt.ArrayLike | None) -> LabelledRows:
     """The rows of ``X`` that have a finding.
 
     Raises:
@@ -64,8 +64,8 @@ def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
         raise BadInput(
             tr_lazy("{title} learns from findings.", title=title), "Give the findings of the training cases."
         )
-    codes, names = numbered(len(X), y)
+    codes, names = codes_of_findings(len(X), y)
     check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
     check_different(X)
     known = codes >= 0
-    return Labelled(X[known], codes[known], names) if not known.all() else Labelled(X, codes, names)
+    return LabelledRows(X[known], codes[known], names) if not known.all() else LabelledRows(X, codes, names)

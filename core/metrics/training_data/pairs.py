@@ -11,7 +11,7 @@ from semblance.core.constraints import Rows, checked_pairs, sample_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.labelled_rows import numbered
+from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_memory
 
 #: The way out where pairs do not fit into memory.
@@ -31,6 +31,7 @@ class Pairs(NamedTuple):
         return len(self.label)
 
     def take(self, places: Rows) -> Pairs:
+        """The pairs at these ``places``."""
         return Pairs(self.i[places], self.j[places], self.label[places])
 
     def differences(self, X: Matrix) -> Matrix:
@@ -72,7 +73,7 @@ def training_pairs(
         )
     tables = []
     if y is not None:
-        codes, names = numbered(n, y)
+        codes, names = codes_of_findings(n, y)
         if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
             count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
             check_memory(

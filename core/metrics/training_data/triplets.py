@@ -1,12 +1,17 @@
-"""Triplets as learners take them: checked, and made from the nearest cases of each finding."""
+"""The triplets a learner is trained on: given one by one and checked, or left to be made from findings."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.training_data.labelled_rows import check_one_finding_each, labelled_rows
+from semblance.core.metrics.training_data.rows import check_different
 
 Rows = npt.NDArray[np.int64]
 
@@ -48,3 +53,34 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
             "Keep one of the two triplets.",
         )
     return table
+
+
+class TripletSource(NamedTuple):
+    """``triplets`` (t, 3) of the rows ``X`` (n, d), or ``None`` and the findings ``codes`` (n,)."""
+
+    X: Matrix
+    codes: npt.NDArray[np.int64]
+    triplets: Rows | None
+
+
+def triplet_source(
+    title: str, X: Matrix, y: npt.ArrayLike | None, triplets: npt.ArrayLike | None
+) -> TripletSource:
+    """The given ``triplets`` of all rows, or else the rows that have a finding.
+
+    Raises:
+        BadInput: neither, triplets that :func:`checked_triplets` or findings that :func:`labelled_rows` refuses,
+            or equal rows. ``title`` names the learner.
+    """
+    if triplets is None:
+        if y is None:
+            raise BadInput(
+                tr_lazy("{title} learns from findings or triplets.", title=title), "Give it one of them."
+            )
+        known = labelled_rows(title, X, y)
+        return TripletSource(known.X, known.codes, None)
+    if y is not None:
+        check_one_finding_each(len(X), len(np.asarray(y)))
+    checked = checked_triplets(triplets, len(X))
+    check_different(X)
+    return TripletSource(X, np.empty(0, dtype=np.int64), checked)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
-from semblance.core.features.mass.extractor import Mass
+from semblance.core.features.mass import Mass
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, tr_lazy
@@ -149,7 +149,7 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
     rarity = -np.log(np.maximum(usual.mean(axis=0), 1e-6))
     windows = []
     for one in (query, case):
-        at, words = extractor.places(one.image, one.region), codebook.words_of(one.numbers)
+        at, words = extractor.keypoints(one.image, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
             return Places(
                 PlacesOf(), PlacesOf(), tr_lazy("The places of the words cannot be told for these images.")

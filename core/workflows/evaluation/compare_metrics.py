@@ -13,23 +13,19 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
-from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
-from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
+from semblance.core.workflows.searches.near_duplicates import COMPARED
+from semblance.core.workflows.searches.neighbourhoods import usual_nearest
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.ranking_parts import (
-    is_as_calibrated,
-    other_kind_of_query,
-    usual_nearest,
-)
+from semblance.core.workflows.searches.ranking_parts import is_as_calibrated, other_kind_of_query
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
-from semblance.core.workflows.searches.search_result import embed_query
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -40,7 +36,7 @@ MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparedCase:
     """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
 
     ``rise``: by how many ranks it stands before where the other metric has it.
@@ -59,15 +55,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricComparison:
     """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
 
     ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
     under both.
     """
 
-    left: tuple[Line, ...]
-    right: tuple[Line, ...]
+    left: tuple[ComparedCase, ...]
+    right: tuple[ComparedCase, ...]
     agreement: Agreement | None
     both: int
     votes: tuple[Vote, Vote] = (Vote(), Vote())
@@ -76,12 +72,12 @@ class Compared:
         """How many cases are among the first ``depth`` of both."""
         return sum(line.other is not None and line.other <= depth for line in self.left[:depth])
 
-    def largest_rise(self, depth: int) -> Line | None:
+    def largest_rise(self, depth: int) -> ComparedCase | None:
         """The line of the right's first ``depth`` that rose most from left to right; ``None``: none rose."""
         moved = [line for line in self.right[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
 
-    def largest_fall(self, depth: int) -> Line | None:
+    def largest_fall(self, depth: int) -> ComparedCase | None:
         """The line of the left's first ``depth`` that fell most from left to right; ``None``: none fell."""
         moved = [line for line in self.left[:depth] if line.rise is not None and line.rise > 0]
         return max(moved, key=lambda line: line.rise or 0, default=None)
@@ -131,7 +127,7 @@ def compare_metrics(
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
     reporter: Reporter = SILENT,
-) -> Compared:
+) -> MetricComparison:
     """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
 
     Raises:
@@ -229,10 +225,10 @@ class _Field:
 
     def stands(self, places: Rows) -> Rows:
         """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
-        first = places[:LOOKED_AT]
+        first = places[:COMPARED]
         coordinates = np.asarray(self.embedding[first], dtype=np.float64)
         same = self.loaded.duplicate_finder.folded(first, coordinates, self.usual)
-        return np.concatenate([first[np.array(same, dtype=np.int64)], places[LOOKED_AT:]])
+        return np.concatenate([first[np.array(same, dtype=np.int64)], places[COMPARED:]])
 
     def nearest(
         self, asked: EmbeddedQuery, k: int, *, hide: bool, fold: bool
@@ -281,7 +277,7 @@ class _Side:
     def of(cls, loaded: LoadedMetric, query: Query, hide: bool, fold: bool) -> _Side:
         asked = embed_query(loaded, query)
         patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
-        first, order = whole_order(loaded.index, asked, LOOKED_AT, patients=patients, keys=keys)
+        first, order = whole_order(loaded.index, asked, COMPARED, patients=patients, keys=keys)
         field = _Field.of_metric(loaded)
         stands = field.stands(order) if fold else order
         kept = stands == order
@@ -332,14 +328,14 @@ def _folded(loaded: LoadedMetric, places: Rows, stands: Rows) -> dict[int, int]:
     return dict(zip(loaded.rows[places[copies]].tolist(), loaded.rows[stands[copies]].tolist(), strict=True))
 
 
-def _compared(left: _Side, right: _Side) -> Compared:
+def _compared(left: _Side, right: _Side) -> MetricComparison:
     lines = []
     for here, there in ((left, right), (right, left)):
         shown = here.order[:DEPTH]
         found = zip(shown.tolist(), here.distances[:DEPTH].tolist(), there.ranks(shown).tolist(), strict=True)
         lines.append(
             tuple(
-                Line(
+                ComparedCase(
                     place,
                     row,
                     here.loaded.case_ids[row],
@@ -351,7 +347,7 @@ def _compared(left: _Side, right: _Side) -> Compared:
             )
         )
     agreement = right.agreement(left.order[:DEPTH])
-    return Compared(
+    return MetricComparison(
         lines[0],
         lines[1],
         agreement,

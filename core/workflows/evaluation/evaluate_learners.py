@@ -17,7 +17,7 @@ from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, Reporter
@@ -83,7 +83,7 @@ def evaluate_tables(
     results, documents, failed = [], [], []
     for one, (protocol, specs) in zip(requests, read, strict=True):
         try:
-            result, left_out = _evaluated(one, protocol, specs, _OfTable(reporter, str(one.table)))
+            result, left_out = _evaluated(one, protocol, specs, _TableReporter(reporter, str(one.table)))
         except BadInput as problem:
             failed.append({"path": one.table, "reason": str(problem)})
             continue
@@ -105,7 +105,7 @@ def evaluate_tables(
     }
 
 
-class _OfTable(Reporter):
+class _TableReporter(Reporter):
     """Progress with the name of the table it is made on."""
 
     def __init__(self, whole: Reporter, table: str) -> None:

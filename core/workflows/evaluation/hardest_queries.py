@@ -14,14 +14,15 @@ from semblance.core.evaluation.splits import patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.held_out_cases import measurable
+from semblance.core.workflows.metrics.held_out_cases import held_out_cases
+from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 #: Nearest cases looked at, queries told, and cases asked at most.
 K, MOST, ASKED = 10, 20, 4000
 
 
 @dataclass(frozen=True)
-class Hardest:
+class HardestQueries:
     """Catalogue ``rows`` of the queries with the lowest retrieval accuracy @ ``k``, the worst first, with
     their ``accuracies``; ``asked`` held-out cases were asked of ``cases``."""
 
@@ -40,7 +41,7 @@ def hardest_queries(
     most: int = MOST,
     seed: int = 0,
     reporter: Reporter = SILENT,
-) -> Hardest:
+) -> HardestQueries:
     """At most ``most`` held-out cases, of ``finding`` if given, whose nearest held-out cases agree least.
 
     None of them has all of its nearest alike. Of more than :data:`ASKED` cases a seeded sample is asked.
@@ -50,22 +51,23 @@ def hardest_queries(
         BadInput: nothing was held out, or none of it has the finding.
     """
     with open_library(library) as opened:
-        given = measurable(opened, metric)
-    fresh, data = given.fresh, given.data
-    if len(fresh) > ASKED:
-        fresh = np.sort(np.random.default_rng(seed).choice(fresh, ASKED, replace=False))
-    rows = given.metric.transform(data.X[fresh])
-    distances = distances_after_steps(given.metric.distance, rows, rows)
+        record = opened.metric(metric)
+        held_out = held_out_cases(opened, record)
+    loaded, unseen, data = stored_metric(record), held_out.test, held_out.cases
+    if len(unseen) > ASKED:
+        unseen = np.sort(np.random.default_rng(seed).choice(unseen, ASKED, replace=False))
+    rows = loaded.transform(data.X[unseen])
+    distances = distances_after_steps(loaded.distance, rows, rows)
     reporter.check_cancelled()
-    findings = np.unique(data.y[fresh], return_inverse=True)[1]
+    findings = np.unique(data.y[unseen], return_inverse=True)[1]
     units = patient_codes(data.units, data.n_cases)
-    own = None if units is None else units[fresh]
+    own = None if units is None else units[unseen]
     accuracy = retrieval_accuracy(distances, findings, own, K, reporter)
     k = accuracy.shape[1]
-    last = accuracy[:, -1] if k else np.full(len(fresh), np.nan)
+    last = accuracy[:, -1] if k else np.full(len(unseen), np.nan)
     known = ~np.isnan(last)
     if finding:
-        known &= data.y[fresh] == finding
+        known &= data.y[unseen] == finding
     if not known.any():
         raise BadInput(
             tr_lazy("No held-out case of '{metric}' can be asked.", metric=metric),
@@ -74,10 +76,10 @@ def hardest_queries(
     wrong = np.flatnonzero(known & (last < 1.0))
     chosen = wrong[np.argsort(last[wrong], kind="stable")][:most]
     assert data.case_rows is not None
-    return Hardest(
-        tuple(data.case_rows[fresh[chosen]].tolist()),
+    return HardestQueries(
+        tuple(data.case_rows[unseen[chosen]].tolist()),
         tuple(last[chosen].tolist()),
         k,
         int(known.sum()),
-        len(given.fresh),
+        len(held_out.test),
     )

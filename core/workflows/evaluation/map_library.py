@@ -15,9 +15,9 @@ from semblance.core.evaluation.projection import (
     MOST_SCANNED,
     Between,
     NeighbourMap,
-    between_points,
+    euclidean_distances,
     landmark_scaling,
-    neighbours_kept,
+    neighbour_preservation,
     principal_axes,
 )
 from semblance.core.language import tr_lazy
@@ -25,9 +25,9 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 
 #: The map is told anew this often while it grows.
-TELL_S = 0.3
+UPDATE_S = 0.3
 #: Fewer cases are no map.
-FEWEST = 3
+MIN_CASES = 3
 PRINCIPAL, LANDMARK, NEIGHBOURS = "principal axes", "landmarks", "neighbours"
 
 
@@ -68,13 +68,13 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     """
     loaded = open_metric(library, metric, reporter)
     n = len(loaded.rows)
-    if n < FEWEST:
+    if n < MIN_CASES:
         raise BadInput(
-            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
+            tr_lazy("A map needs at least {fewest} cases; {n} have the features.", fewest=MIN_CASES, n=n),
             "Add cases first.",
         )
     embeds = loaded.metric.distance.embeds
-    between = between_points(loaded.embedding) if embeds else _scanned(loaded)
+    between = euclidean_distances(loaded.embedding) if embeds else _scanned(loaded)
     if embeds:
         plane, kind = principal_axes(loaded.embedding), PRINCIPAL
     else:
@@ -89,7 +89,7 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     for done, whole in enumerate(growing.grow(), start=1):
         reporter.check_cancelled()
         last = done == growing.rounds or reporter.stop_requested
-        if last or time.monotonic() - told >= TELL_S:
+        if last or time.monotonic() - told >= UPDATE_S:
             told = time.monotonic()
             places = whole().astype(np.float32)
             total = done if last else growing.rounds
@@ -102,7 +102,7 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
 
 
 def _finished(found: LibraryMap, between: Between) -> LibraryMap:
-    return replace(found, kept=neighbours_kept(found.places.astype(np.float64), between))
+    return replace(found, kept=neighbour_preservation(found.places.astype(np.float64), between))
 
 
 def _scanned(loaded: LoadedMetric) -> Between:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.calibration import Calibration, kept_calibration
+from semblance.core.evaluation.calibration import Calibration, stored_calibration
 from semblance.core.evaluation.calibrators import PLATT
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.language import tr_lazy
-from semblance.core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
-from semblance.core.reports.cells import csv_text
+from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
-from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.metrics.leakage import COUNTED
 
 #: Lines a plot can hold and still be read; the table has them all.
@@ -53,7 +53,7 @@ class ScoredMetric:
         return None if self.calibration is None else self.calibration.ece
 
     @property
-    def measurable(self) -> bool:
+    def has_held_out_cases(self) -> bool:
         """Whether cases were held out to measure it on; not where it was trained on all."""
         return self.scores is not None or self.seed is not None
 
@@ -78,7 +78,7 @@ def scored_metrics(snapshot: LibrarySnapshot) -> tuple[ScoredMetric, ...]:
     return tuple(sorted(metrics, key=lambda metric: (metric.stale, -_at_10(metric))))
 
 
-def drawn(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
+def plotted_metrics(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
     """What plots show, each with the number of its line: the current metric (``None``), then the plain
     distance it has to beat and the best of the others. Stale ones are left out unless current."""
     first = [metric for metric in metrics if metric.name == current and metric.scores is not None]
@@ -92,12 +92,12 @@ def drawn(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMet
     return [(metric, None) for metric in first] + [(metric, line) for line, metric in enumerate(shown)]
 
 
-def weakest(metrics: Sequence[ScoredMetric]) -> str:
+def least_trusted(metrics: Sequence[ScoredMetric]) -> str:
     """The least that can be trusted of several provenances; held-out where there is nothing to show."""
     return max((metric.measured for metric in metrics), key=_TRUST.index, default=HELD_OUT)
 
 
-def findings(metrics: Sequence[ScoredMetric], order: Sequence[str] = ()) -> list[str]:
+def roc_findings(metrics: Sequence[ScoredMetric], order: Sequence[str] = ()) -> list[str]:
     """Findings some metric has a ROC of: those of ``order`` first, as there, then by name."""
     names = {finding for metric in metrics if metric.scores for finding in metric.scores.roc}
     known = [name for name in order if name in names]
@@ -109,7 +109,7 @@ def accuracy_curves(
 ) -> tuple[AccuracyCurve, ...]:
     """Retrieval accuracy of what is drawn, up to ``max_k``."""
     curves = []
-    for metric, line in drawn(metrics, current):
+    for metric, line in plotted_metrics(metrics, current):
         assert metric.scores is not None
         scores = metric.scores.retrieval_accuracy
         curves.append(
@@ -130,7 +130,7 @@ def accuracy_curves(
 def roc_curves(metrics: Sequence[ScoredMetric], current: str, finding: str) -> tuple[RocCurve, ...]:
     """``finding`` against the rest, with the 95 % interval of each sensitivity."""
     curves = []
-    for metric, line in drawn(metrics, current):
+    for metric, line in plotted_metrics(metrics, current):
         assert metric.scores is not None
         roc = metric.scores.roc.get(finding)
         if roc is None:
@@ -221,18 +221,18 @@ def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, 
     return tuple(low.tolist()), tuple(high.tolist())
 
 
-def held_out_now(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any]) -> int:
+def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any]) -> int:
     """Cases with a finding that are no training case and of no training case's patient."""
     places = np.searchsorted(columns.case_row, training)
     places = places[places < len(columns)]
     places = places[np.isin(columns.case_row[places], training)]
-    fresh = columns.finding != NO_FINDING
-    fresh[places] = False
+    unseen = columns.finding != NO_FINDING
+    unseen[places] = False
     patients = columns.patient[places]
     taken = np.zeros(len(columns.patients) + 1, dtype=bool)
     taken[patients[patients != NO_PATIENT]] = True
-    fresh &= ~taken[columns.patient]
-    return int(fresh.sum())
+    unseen &= ~taken[columns.patient]
+    return int(unseen.sum())
 
 
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
@@ -262,7 +262,7 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         _training(metric),
         scores is None or _outdated(metric, scores, snapshot),
         seed if isinstance(seed, int) else None,
-        kept_calibration(metric.scores),
+        stored_calibration(metric.scores),
         "calibration" in (metric.scores or {}),
     )
 
@@ -279,7 +279,7 @@ def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapsh
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False
     then = (metric.scores or {}).get(COUNTED, scores.n_test)
-    return bool(held_out_now(snapshot.columns, metric.training) != then)
+    return bool(count_held_out(snapshot.columns, metric.training) != then)
 
 
 def _measured(words: str) -> str:

@@ -26,7 +26,12 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
+from semblance.core.library.content_hashes import (
+    content_hash,
+    content_of_file,
+    content_of_part,
+    content_of_pixels,
+)
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
@@ -60,6 +65,7 @@ class ExtractResult:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
+        """The result as the command prints it with ``--json``."""
         return dict(vars(self))
 
 

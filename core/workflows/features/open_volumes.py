@@ -10,7 +10,7 @@ from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
 from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
-from semblance.core.library.content import content_hash, content_hash_of, hash_of_volume
+from semblance.core.library.content_hashes import content_hash, content_hash_of, hash_of_volume
 from semblance.core.tasks import Reporter
 
 

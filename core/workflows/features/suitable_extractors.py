@@ -30,7 +30,8 @@ class ExtractorSuitability:
     reason: str = ""
 
     @property
-    def fits(self) -> bool:
+    def is_suitable(self) -> bool:
+        """Whether the extractor suits the cases."""
         return not self.reason
 
 
@@ -48,19 +49,19 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
     volumes = any(found.depth is not None for found in details.values())
     regions = any(found.region is not None for found in details.values())
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
-    fits = [ExtractorSuitability(one.name, _reason(one, kinds, volumes)) for one in extractors()]
+    found = [ExtractorSuitability(one.name, _reason(one, kinds, volumes)) for one in extractors()]
 
-    def place(fit: ExtractorSuitability) -> tuple[bool, bool, bool, bool]:
+    def precedence(fit: ExtractorSuitability) -> tuple[bool, bool, bool, bool]:
         masses = fit.name == OF_REGIONS
-        return not fit.fits, fit.name not in made_for, not (masses and regions), masses
+        return not fit.is_suitable, fit.name not in made_for, not (masses and regions), masses
 
-    return tuple(sorted(fits, key=place))
+    return tuple(sorted(found, key=precedence))
 
 
 def suitable_extractors(library: Path) -> list[str]:
     """Names of the extractors that suit the cases of a library, the default first."""
     with open_library(library) as opened:
-        return [fit.name for fit in extractor_suitabilities(opened) if fit.fits]
+        return [fit.name for fit in extractor_suitabilities(opened) if fit.is_suitable]
 
 
 def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:

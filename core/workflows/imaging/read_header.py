@@ -12,7 +12,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.view_images import address_of
+from semblance.core.workflows.imaging.library_cache import address_of
 
 
 @dataclass(frozen=True)

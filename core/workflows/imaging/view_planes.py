@@ -12,12 +12,13 @@ from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.volume import Volume
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.view_images import address_of, report_slices, stacks
+from semblance.core.workflows.imaging.library_cache import address_of, stack_cache
+from semblance.core.workflows.imaging.view_images import report_slices
 
 
 @dataclass(frozen=True, eq=False)
 class ViewedPlane:
-    """CutPlane ``place`` across ``axis`` of a volume."""
+    """Plane ``place`` across ``axis`` of a volume."""
 
     axis: int
     place: int
@@ -37,7 +38,7 @@ class _KeptVolume:
     ) -> tuple[Volume, tuple[CutPlane, CutPlane, CutPlane]]:
         if self._volume is None or address != self._address:
             self.forget()
-            stack = stacks.get(address)
+            stack = stack_cache.get(address)
             depth, height, width = stack.shape
             check_fits(depth * height * width * stack.image(0).pixels.dtype.itemsize, stack.name)
 
@@ -98,7 +99,7 @@ def slice_thumbnails(
     Raises:
         BadInput: the volume is gone.
     """
-    stack = stacks.get(address_of(library, what))
+    stack = stack_cache.get(address_of(library, what))
 
     def shown(place: int) -> DisplayImage:
         image = display_image(stack.image(place), like=like)

@@ -1,60 +1,54 @@
-"""Calibrate the vote of a metric on the cases of its library that it never saw."""
+"""Calibrate the estimate of a metric on cases of patients it was not trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.findings_map import DROPPED
-from semblance.core.evaluation.neighbour_votes import VOTERS, held_out_votes
+from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
 
-def calibrated_vote(
+def calibrate_estimate(
     library: Library,
     metric: Metric,
-    everything: EvaluationData,
-    training: npt.NDArray[np.int64],
+    held_out: HeldOutCases,
     *,
-    findings: Mapping[str, str] | None,
     measured_on: str,
-    elsewhere: Collection[str] = (),
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> Calibration | None:
-    """Of ``metric``, trained on the case ids ``training``, by every other patient's cases of ``everything``.
+    """The calibration of the estimate of ``metric``, measured on the cases of patients it was not trained on.
 
-    ``elsewhere``: contents of cases it was trained on in another library.
-
-    All cases answer, as in a search. ``findings`` renames and drops as it did in training. ``None`` where too
-    few cases were held out.
+    All cases answer, as in a search. ``None`` where too few cases were held out.
 
     Raises:
         Cancelled: asked for by the reporter.
     """
+    everything = held_out.everything
     assert everything.case_rows is not None
-    renamed = findings or {}
-    told = [renamed.get(name, name) for name in everything.y.tolist()]
-    named = [name if name and name != DROPPED else None for name in told]
+    renamed = held_out.findings_map or {}
+    findings = [renamed.get(name, name) for name in everything.y.tolist()]
+    named = [name if name and name != DROPPED else None for name in findings]
     n = everything.n_cases
-    fresh = np.isin(everything.case_rows, WhoIsWho(library).fresh(training, elsewhere))
+    identities = IdentityIndex(library)
+    unseen = np.isin(everything.case_rows, identities.unseen(held_out.training, held_out.trained_elsewhere))
     contents = {int(r.id): r.content for r in library.catalogue.all_cases()}
     numbers: dict[str, int] = {}
     keys = [numbers.setdefault(contents[int(row)], len(numbers)) for row in everything.case_rows]
     coordinates, ties = metric.coordinates(everything.X), metric.tie_break(everything.X)
     patients = everything.groups if everything.groups is not None else np.full(n, "")
-    votes = held_out_votes(
+    votes = neighbour_votes(
         index_for(metric.distance, coordinates, ties),
         coordinates,
         ties,
@@ -62,7 +56,7 @@ def calibrated_vote(
         patients=patients.astype(object),
         keys=np.array(keys, dtype=np.int64),
         rows=everything.case_rows,
-        asked=np.flatnonzero(fresh),
+        asked=np.flatnonzero(unseen),
         measured_on=measured_on,
         seed=seed,
         reporter=reporter,

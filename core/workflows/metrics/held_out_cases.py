@@ -1,4 +1,4 @@
-"""What a kept metric may be measured on: the cases of its library that it never saw."""
+"""The cases of a library that a metric may be scored on: those it was not trained on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
@@ -14,62 +15,62 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.index import Rows
-from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
-from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import MetricRecord
-    from semblance.core.metrics.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
-class Measurable:
-    """A metric with ``data``: ``trained`` and ``fresh`` are places in it. ``everything``: cases without a
-    finding too; ``renamed``: how findings were renamed; ``seen``: images it saw in other libraries."""
+class HeldOutCases:
+    """What a metric is scored on: the rows ``test`` of ``cases``, answered by the rows ``train``.
 
-    record: MetricRecord
-    metric: Metric
+    ``everything``: all cases of the library, those without a finding too; ``training``: ids of the cases the
+    metric was trained on; ``findings_map`` renames findings as in training; ``trained_elsewhere``: contents of
+    cases it was trained on in other libraries.
+    """
+
+    cases: EvaluationData
+    train: Rows
+    test: Rows
     everything: EvaluationData
-    data: EvaluationData
-    renamed: Mapping[str, str] | None
-    trained: Rows
-    fresh: Rows
-    seen: tuple[str, ...]
+    training: npt.NDArray[np.int64]
+    findings_map: Mapping[str, str] | None
+    trained_elsewhere: tuple[str, ...] = ()
 
 
-def measurable(library: Library, name: str) -> Measurable:
-    """The metric called ``name`` and what it may be measured on.
+def held_out_cases(library: Library, metric: MetricRecord) -> HeldOutCases:
+    """The cases of ``library`` that a stored metric was not trained on, nor on their patients or images.
 
     Raises:
-        BadArguments: no such metric.
         BadInput: none of the cases it was trained on is in the library.
     """
-    record = library.metric(name)
-    feature_set = next(s for s in library.features.all() if s.id == record.feature_set)
-    mapped = record.card.get("findings_map") or ""
-    renamed = parse_findings_map(mapped) if mapped else None
+    feature_set = next(s for s in library.features.all() if s.id == metric.feature_set)
+    written = metric.card.get("findings_map") or ""
+    findings_map = parse_findings_map(written) if written else None
     everything = library_data(library, feature_set)
-    data = prepare(everything, findings=renamed)
-    assert data.case_rows is not None
-    trained = np.isin(data.case_rows, record.training)
+    cases = prepare(everything, findings=findings_map)
+    assert cases.case_rows is not None
+    trained = np.isin(cases.case_rows, metric.training)
     if not trained.any():
         raise BadInput(
             tr_lazy(
-                "{opened} has none of the cases that '{name}' was trained on.", opened=library.name, name=name
+                "{opened} has none of the cases that '{name}' was trained on.",
+                opened=library.name,
+                name=metric.name,
             ),
             "Its vote asks them, so it can be scored only where they are: in the library it came from.",
         )
     # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
-    seen = elsewhere(record.card)
-    fresh = np.isin(data.case_rows, WhoIsWho(library).fresh(record.training, seen))
-    return Measurable(
-        record,
-        stored_metric(record),
-        everything,
-        data,
-        renamed,
+    trained_elsewhere = contents_elsewhere(metric.card)
+    unseen = np.isin(cases.case_rows, IdentityIndex(library).unseen(metric.training, trained_elsewhere))
+    return HeldOutCases(
+        cases,
         np.flatnonzero(trained),
-        np.flatnonzero(fresh),
-        seen,
+        np.flatnonzero(unseen),
+        everything,
+        metric.training,
+        findings_map,
+        trained_elsewhere,
     )

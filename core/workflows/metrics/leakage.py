@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.splits import Rows, patient_codes, together
+from semblance.core.evaluation.splits import Rows, patient_codes, split_units
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -21,7 +21,7 @@ COUNTED = "counted_by_patient"
 ELSEWHERE = "trained_elsewhere"
 
 
-class WhoIsWho:
+class IdentityIndex:
     """All cases of a library, without features too, and which are of one patient or show one image."""
 
     def __init__(self, library: Library) -> None:
@@ -32,11 +32,11 @@ class WhoIsWho:
         self._contents = [r.content for r in cases]
         # Equal rows of a table are two measurements; equal images are one.
         shown = [content if row in images else None for row, content in zip(ids, self._contents, strict=True)]
-        units = together([r.patient for r in cases], shown, [images.get(row) for row in ids])
+        units = split_units([r.patient for r in cases], shown, [images.get(row) for row in ids])
         codes = patient_codes(units, len(ids))
         self._codes = np.arange(len(ids)) if codes is None else codes
 
-    def fresh(self, seen: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
+    def unseen(self, seen: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
         """(f,) ids of the cases that are none of ``seen`` (s,) ids, nor their patients, nor their images.
 
         ``elsewhere``: contents seen in another library.
@@ -66,7 +66,7 @@ def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
     return sum(bool(r.finding) and r.id not in trained and r.patient not in patients for r in cases)
 
 
-def elsewhere(card: Mapping[str, Any]) -> tuple[str, ...]:
+def contents_elsewhere(card: Mapping[str, Any]) -> tuple[str, ...]:
     """The contents under :data:`ELSEWHERE` of a card; none where it has no such list."""
     told = card.get(ELSEWHERE)
     return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()

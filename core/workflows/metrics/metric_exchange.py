@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.metrics.train_metric import ASKED
+from semblance.core.workflows.metrics.train_request import REQUESTED
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -35,7 +37,7 @@ METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
 #: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
-_STAYS = ("authors", ELSEWHERE, ASKED)
+_STAYS = ("authors", ELSEWHERE, REQUESTED)
 
 
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
@@ -56,18 +58,17 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
     with open_library(library) as opened:
         record = opened.metric(name)
         about = json.dumps(_about(opened, record), ensure_ascii=False)
-        part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
-        metric = part.with_suffix(".metric.part")
         # The library's own file names those who judged.
         handed_on = stored_metric(record).with_card(authors=())
+        metric = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.metric.part")
         try:
-            part.touch(exist_ok=False)
-            _save(handed_on, metric, out)
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-                # Without the times they were written: they leave the house.
-                archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
-                archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
-            part.replace(out)
+            with replacing(out) as temporary:
+                temporary.touch(exist_ok=False)
+                _save(handed_on, metric, out)
+                with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+                    # Without the times they were written: they leave the house.
+                    archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
+                    archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
         except OSError as error:
             raise SemblanceError(
                 tr_lazy(
@@ -78,9 +79,8 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
                 "Choose a folder you may write to, with room.",
             ) from error
         finally:
-            part.unlink(missing_ok=True)
             metric.unlink(missing_ok=True)
-    note_export(library, "metric", SUFFIX)
+    log_export(library, "metric", SUFFIX)
     return out
 
 
@@ -131,7 +131,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             card = {**metric.card.to_json(), **about["card"], "name": called}
             card.pop(ELSEWHERE, None)
             # It may have been other cases it was asked of.
-            card.pop(ASKED, None)
+            card.pop(REQUESTED, None)
             # Not known here, but they may be imported, or the metric handed on to where they are.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)
@@ -171,7 +171,7 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
     feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
-    contents.update(elsewhere(record.card))
+    contents.update(contents_elsewhere(record.card))
     scores = dict(record.scores or {})
     if scores.get("calibration"):
         # Rows of this library's catalogue mean nothing elsewhere.

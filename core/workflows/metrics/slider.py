@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
-from semblance.core.workflows.metrics.train_metric import TrainRequest, fit_and_score, keep_metric
+from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
+from semblance.core.workflows.metrics.store_metric import store_metric
+from semblance.core.workflows.metrics.train_metric import fit_and_score
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.training_data import TrainingData, split_cases
 
 #: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000
@@ -52,33 +53,30 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
                 ),
                 "Give the cases findings (a labels.csv).",
             )
-        renamed = parse_findings_map(request.findings) if request.findings else None
-        data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-        split = holdout(data.y.tolist(), data.units, request.seed, request.held_out)
-        split = _bounded(split, request.seed)
-        made = []
+        findings_map = parse_findings_map(request.findings) if request.findings else None
+        data = _bounded(split_cases(feature_set, everything, findings_map, request), request.seed)
+        trained = []
         for number, place in enumerate(PLACES):
-            learner = BDMBetween(visual_share=1.0 - place / 100.0, **settings)
+            learner = BDMVisualShare(visual_share=1.0 - place / 100.0, **settings)
             one = replace(request, learner=learner.name, name=step_name(request.name, place))
-            part = _Part(reporter, number)
-            metric, kept = fit_and_score(opened, feature_set, one, learner, data, everything, split, part)
-            made.append((place, one, metric, kept))
-        train = data.rows(split.train)
-        for place, one, metric, kept in made:
-            told = {CARD_KEY: {"name": request.name, "place": place}}
-            keep_metric(opened, feature_set, one, metric, train, kept, reporter, **told)
-        return gather((record.name, record.card) for record in opened.metrics())[request.name]
+            metric, scores = fit_and_score(opened, one, learner, data, _StepProgress(reporter, number))
+            trained.append((place, one, metric, scores))
+        for place, one, metric, scores in trained:
+            entries = {CARD_KEY: {"name": request.name, "place": place}}
+            store_metric(opened, one, metric, data, scores, reporter, **entries)
+        return sliders_by_name((record.name, record.card) for record in opened.metrics())[request.name]
 
 
-def _bounded(split: HoldOut, seed: int) -> HoldOut:
+def _bounded(data: TrainingData, seed: int) -> TrainingData:
     """With at most MOST_TRAINING training cases, drawn at random; the others are in neither part."""
-    if len(split.train) <= MOST_TRAINING:
-        return split
+    split = data.split
+    if split is None or len(split.train) <= MOST_TRAINING:
+        return data
     drawn = np.random.default_rng(seed).choice(split.train, MOST_TRAINING, replace=False)
-    return replace(split, train=np.sort(drawn))
+    return replace(data, split=replace(split, train=np.sort(drawn)))
 
 
-class _Part(Reporter):
+class _StepProgress(Reporter):
     """One step of several: its rounds move the whole on by a part."""
 
     def __init__(self, outer: Reporter, number: int) -> None:

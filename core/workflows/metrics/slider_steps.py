@@ -10,7 +10,7 @@ from typing import Any
 #: the others those of looks.
 PLACES = (0, 30, 50, 70, 85, 100)
 #: Where the slider begins: findings count most, and looks are kept.
-BEGIN = 70
+DEFAULT_PLACE = 70
 #: Key of a card that says which slider a metric is a step of.
 CARD_KEY = "slider"
 
@@ -57,7 +57,7 @@ def slider_of(card: Mapping[str, Any]) -> tuple[str, int] | None:
     return (name, place) if isinstance(name, str) and isinstance(place, int) else None
 
 
-def gather(cards: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Slider]:
+def sliders_by_name(cards: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Slider]:
     """The sliders among metrics, (name, card) each, by name; steps that are gone are passed over."""
     found: dict[str, list[SliderStep]] = {}
     for metric, card in cards:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
-from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import Metric, load_metric
 
 
 def stored_metric(record: MetricRecord) -> Metric:

@@ -22,7 +22,7 @@ OR = "|"
 
 
 @dataclass(frozen=True)
-class Options:
+class ExperimentOptions:
     """As written on the command line; ``settings`` are texts ``NAME.key=value`` or ``NAME.key=value|value``.
 
     ``libraries`` are ``LIB`` or ``LIB:FEATURES``; ``train_on`` and ``test_on`` either kind.
@@ -51,7 +51,7 @@ class Options:
         return bool(self.tables or self.libraries or self.train_on or self.test_on)
 
 
-def spec_of(options: Options) -> ExperimentSpec:
+def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
     """The experiment that the options ask for; files by their whole paths.
 
     Raises:
@@ -123,7 +123,7 @@ def _check_settings(texts: Sequence[str], protocols: Sequence[str]) -> None:
             )
 
 
-def _cases(options: Options) -> list[dict[str, Any]]:
+def _cases(options: ExperimentOptions) -> list[dict[str, Any]]:
     common = {"findings": options.findings, "max_cases": options.max_cases}
     found = [{**_table(table), **common} for table in options.tables]
     found += [{**_library(library), **common} for library in options.libraries]

@@ -9,16 +9,16 @@ from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.sheet import ThemeName
-from semblance.core.research.export import export
+from semblance.core.reports.plot_canvas import ThemeName
+from semblance.core.research.export import export_results
 from semblance.core.research.results import document, live_table
-from semblance.core.research.run_cells import Finished, finished, run
-from semblance.core.research.runners import place_to_run
+from semblance.core.research.run_cells import ExperimentState, read_state, run_cells
+from semblance.core.research.runners import make_runner
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
-from semblance.core.research.titles import ranks_shown
+from semblance.core.research.store import ExperimentStore
+from semblance.core.research.titles import rank_plot_data
 from semblance.core.tasks import SILENT, Reporter
 
 #: A description larger than this is none.
@@ -70,10 +70,10 @@ def run_experiment(
         SemblanceError: the folder cannot be written, or the scheduler cannot be reached.
         Cancelled: asked for by the reporter; finished cells stay.
     """
-    store = Store.create(folder, spec)
+    store = ExperimentStore.create(folder, spec)
     try:
-        with place_to_run(workers, scheduler) as place:
-            state = run(
+        with make_runner(workers, scheduler) as place:
+            state = run_cells(
                 store,
                 place,
                 expected=expected,
@@ -85,7 +85,7 @@ def run_experiment(
         # A wrong name is corrected and tried again; it leaves no folder behind that only looks like one.
         store.withdraw()
         raise
-    return told(state)
+    return experiment_document(state)
 
 
 def resume_experiment(
@@ -97,7 +97,7 @@ def resume_experiment(
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """Go on with the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
-    spec = Store.open(folder).spec
+    spec = ExperimentStore.open(folder).spec
     return run_experiment(spec, folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter)
 
 
@@ -107,10 +107,10 @@ def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, A
     Raises:
         BadInput: no experiment, or one that cannot be read.
     """
-    return told(finished(Store.open(folder)))
+    return experiment_document(read_state(ExperimentStore.open(folder)))
 
 
-def told(state: Finished) -> dict[str, Any]:
+def experiment_document(state: ExperimentState) -> dict[str, Any]:
     """The document of the finished cells, with how many were measured now and how many were there."""
     made = document(state)
     made["cells"] |= {"measured_now": state.ran, "found_finished": state.found}
@@ -127,11 +127,11 @@ def export_experiment(
         SemblanceError: nothing is measured yet, or ``to`` cannot be written.
         Cancelled: asked for by the reporter.
     """
-    state = finished(Store.open(folder))
-    files = export(state, to, identified=identified, reporter=reporter)
+    state = read_state(ExperimentStore.open(folder))
+    files = export_results(state, to, identified=identified, reporter=reporter)
     for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
         if library is not None:
-            note_export(
+            log_export(
                 Path(library), "experiment", "tables and plots", identified=identified, files=len(files)
             )
     return files
@@ -154,7 +154,7 @@ def draw_ranks(
     """
     reporter.check_cancelled()
     return critical_difference_figure(
-        *ranks_shown(test),
+        *rank_plot_data(test),
         theme=theme,
         size=(width, 0),
         ratio=ratio,

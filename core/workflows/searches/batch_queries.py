@@ -7,7 +7,7 @@ from pathlib import Path
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.workflows.metrics.leakage import WhoIsWho, elsewhere
+from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 
 #: A list of ids that is longer or larger is none.
 MAX_BYTES = 64 << 20
@@ -32,7 +32,7 @@ def held_out_cases(library: Path, metric: str) -> list[str]:
     """
     with open_library(library) as opened:
         record = opened.metric(metric)
-        fresh = set(WhoIsWho(opened).fresh(record.training, elsewhere(record.card)).tolist())
+        fresh = set(IdentityIndex(opened).unseen(record.training, contents_elsewhere(record.card)).tolist())
         held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
     if not held_out:
         raise BadArguments(

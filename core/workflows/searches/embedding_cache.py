@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import secrets
 import zipfile
 import zlib
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from semblance.core.files import replacing
 
 #: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
 DRAWN, DRAWN_BYTES = 48, 8 << 20
@@ -63,16 +63,13 @@ def is_readable(file: Path) -> bool:
 
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and take away what was kept of the same metric before."""
-    part = file.with_name(f"{file.stem}.{secrets.token_hex(4)}.part")
     older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
     try:
         file.parent.mkdir(exist_ok=True)
-        with part.open("wb") as out:
+        with replacing(file, durable=False) as temporary, temporary.open("xb") as out:
             np.savez(out, allow_pickle=False, **prepared._asdict())
-        part.replace(file)
         for found in older:
             found.unlink(missing_ok=True)
     except OSError:
         # A full disk costs the next start some seconds, never an answer now.
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+        return

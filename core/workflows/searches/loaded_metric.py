@@ -15,16 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.calibration import kept_calibration
+from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_groups import without_groups
+from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.embedding_cache import (
     DRAWN_BYTES,
@@ -69,7 +70,7 @@ class LoadedMetric:
         embedded = self._embedded_once(reporter)
         self._load_cases()
         self._set_up(embedded)
-        self.calibration = kept_calibration(record.scores)
+        self.calibration = stored_calibration(record.scores)
         self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
@@ -200,6 +201,26 @@ class LoadedMetric:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
         return self._place.get(row)
 
+    def case_query(self, place: int) -> EmbeddedQuery:
+        """The query that a case with features is."""
+        tie = None if self.ties is None else self.ties[place]
+        patient, key = self.patients[place], int(self.keys[place])
+        return EmbeddedQuery(self.embedding[place], tie, place, patient, key)
+
+    def places_of(self, rows: Collection[int]) -> set[int]:
+        """Where those of the cases ``rows`` stand that have features."""
+        return {place for row in rows if (place := self._place.get(row)) is not None}
+
+    def rows_of_patients(self, patients: Collection[str]) -> set[int]:
+        """Row ids of all cases of ``patients``, with features or without; "" is no patient."""
+        known = {patient for patient in patients if patient}
+        return {row for row, facts in self._facts.items() if facts[1] in known} if known else set()
+
+    def rows_of_contents(self, contents: Collection[str]) -> set[int]:
+        """Row ids of all cases that show one of ``contents``, with features or without."""
+        known = set(contents)
+        return {row for row, facts in self._facts.items() if facts[2] in known} if known else set()
+
     def patient_of(self, row: int) -> str | None:
         return self._facts[row][1]
 
@@ -222,7 +243,7 @@ class LoadedMetric:
         reduced = self._reduced.pop(wanted, None)
         if reduced is None:
             reduced = copy.copy(self)
-            reduced.metric = without_groups(self.metric, wanted)
+            reduced.metric = exclude_groups(self.metric, wanted)
             reduced.stepped = self.stepped.without(reduced.metric, wanted)
             rows = reduced.stepped.rows(reporter)
             distance = reduced.metric.distance
@@ -269,9 +290,9 @@ class LoadedMetric:
         return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
 
     @cached_property
-    def identities(self) -> WhoIsWho:
+    def identity_index(self) -> IdentityIndex:
         """Which cases are of one patient or show one image."""
-        return WhoIsWho(self.library)
+        return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:

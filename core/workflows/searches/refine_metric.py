@@ -19,8 +19,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.influence import Influence, influences
 from semblance.core.searches.judgement import Judgement, Kind, key_of
@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
@@ -122,7 +122,7 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
         BadInput: not a library, or no case has the metric's features.
     """
     embeds = open_metric(library, metric, reporter).metric.distance.embeds
-    return None if embeds else no_coordinates()
+    return None if embeds else no_coordinates_error()
 
 
 def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
@@ -184,7 +184,7 @@ def save_refined(
     ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so
-    :func:`semblance.core.workflows.metrics.train_metric.score_metric` leaves them out.
+    :func:`semblance.core.workflows.metrics.score_metric.score_metric` leaves them out.
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the metric it came from.
@@ -201,7 +201,7 @@ def save_refined(
         )
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
-    metric = clicked_metric(
+    metric = refined_metric(
         session.loaded.metric,
         session.space,
         session.form(entries, search.strength),
@@ -216,7 +216,7 @@ def save_refined(
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
     card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
-    if seen := elsewhere(record.card):
+    if seen := contents_elsewhere(record.card):
         card[ELSEWHERE] = list(seen)
     training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
@@ -18,19 +18,19 @@ from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import elsewhere
+from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
-from semblance.core.workflows.searches.search_result import query_features
+from semblance.core.workflows.searches.query_features import embed_query, query_features
 
 #: The name a loaded keeps its session under.
 _SESSION = "session"
@@ -48,7 +48,7 @@ class RefinementSession:
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
         # How the held-out cases lie may not be told either: what is learnt is scored on them.
-        self.space = ClickSpace.of(loaded.metric.distance, rows[self.trained])
+        self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
         #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
         self.examples: dict[Query, Matrix] = {}
@@ -57,7 +57,7 @@ class RefinementSession:
         self._index: ClickIndex | None = None
         #: What was asked last, and the rank of every case under the metric as it was.
         self._before: tuple[EmbeddedQuery, Rows] | None = None
-        self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+        self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -131,7 +131,7 @@ class RefinementSession:
 
     # Learning
 
-    def form(self, entries: Sequence[Entry], strength: float) -> ClickForm:
+    def form(self, entries: Sequence[Entry], strength: float) -> FeedbackForm:
         """What these judgements teach; learnt once for as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
@@ -147,12 +147,23 @@ class RefinementSession:
         return 0 if judged is None else len(judged.triplets)
 
     def judged_rows(self, entries: Sequence[Entry]) -> Rows:
-        """Ids of the cases that were judged or asked about."""
+        """Ids of the cases that were judged, and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
+        for image in sorted({one.query for one in judgements if self.place_of(one.query) is None}):
+            places += self._places_of_image(Path(image))
         rows: Rows = self.loaded.rows[places]
         return rows
+
+    def _places_of_image(self, image: Path) -> list[int]:
+        """The cases of its patient and its copies; none of an image that is gone."""
+        try:
+            embedded = embed_query(self.loaded, Query(image=image))
+        except SemblanceError:
+            return []
+        known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+        return np.concatenate(known).tolist() if known else []
 
     # Ranking
 
@@ -168,7 +179,7 @@ class RefinementSession:
         """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
-    def nearest_under(self, form: ClickForm) -> Matrix:
+    def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s,) squared distances from some cases to their nearest under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
@@ -202,8 +213,7 @@ class RefinementSession:
         others = np.ones(len(rows), dtype=np.bool_)
         if asked.row is not None:
             others[asked.row] = False
-        if asked.patient:
-            others &= loaded.patients != asked.patient
+        others &= ~asked.own_cases(loaded.patients)
         ranks = np.empty(len(rows), dtype=np.int64)
         ranks[order] = np.cumsum(others[order]) - others[order]
         return ranks
@@ -242,7 +252,9 @@ class RefinementSession:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
         seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
-        fresh = np.isin(loaded.rows, loaded.identities.fresh(seen, elsewhere(loaded.record.card)))
+        fresh = np.isin(
+            loaded.rows, loaded.identity_index.unseen(seen, contents_elsewhere(loaded.record.card))
+        )
         fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
@@ -253,8 +265,8 @@ class RefinementSession:
         known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
             loaded.patients[places]
         )
-        known = known and not elsewhere(loaded.record.card)
-        own = loaded.identities.codes(loaded.rows[places])
+        known = known and not contents_elsewhere(loaded.record.card)
+        own = loaded.identity_index.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
 
 

@@ -16,7 +16,7 @@ from semblance.core.library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.library.opening import LAST, load_state
+from semblance.core.workflows.library.library_snapshot import LAST, load_state
 from semblance.core.workflows.searches.loaded_metric import without_reload
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -80,7 +80,7 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
 
     A library opened for looking only keeps nothing.
     """
-    from semblance.core.library.searches import renew_search
+    from semblance.core.library.stored_searches import update_search
 
     with open_library(library) as opened:
         if not opened.writable:
@@ -93,7 +93,7 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
                 kept = opened.load_search(str(state["name"])) or {}
                 renewed = {**state, "thumbnail": kept.get("thumbnail", "")}
                 if dict(kept) != renewed:
-                    renew_search(opened.catalogue, str(state["name"]), renewed)
+                    update_search(opened.catalogue, str(state["name"]), renewed)
 
 
 def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> str:
@@ -102,7 +102,7 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
     Raises:
         BadArguments: a name it cannot have.
     """
-    from semblance.core.library.searches import add_search
+    from semblance.core.library.stored_searches import add_search
 
     name = name.strip()
     with open_library(library) as opened, without_reload(library):
@@ -116,7 +116,7 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
     Raises:
         BadArguments: a name it cannot have.
     """
-    from semblance.core.library.searches import copy_judgements
+    from semblance.core.library.stored_searches import copy_judgements
 
     ledger = new_ledger()
     save(library, name, {**state, "ledger": ledger})
@@ -128,7 +128,7 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
 def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
     """Give the ledger ``new`` a copy of what ``old`` holds: who goes on with another query leaves a named
     search as it was."""
-    from semblance.core.library.searches import copy_judgements
+    from semblance.core.library.stored_searches import copy_judgements
 
     with open_library(library) as opened:
         if opened.writable:
@@ -138,12 +138,12 @@ def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILE
 
 def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
     """Those with a name, the newest first; one that cannot be read is listed by its name alone."""
-    from semblance.core.library.searches import kept_searches
+    from semblance.core.library.stored_searches import stored_searches
 
     with open_library(library) as opened:
         rows = {case.case_id: int(case.id) for case in opened.catalogue.all_cases()}
         out = []
-        for kept in kept_searches(opened.catalogue):
+        for kept in stored_searches(opened.catalogue):
             try:
                 search = Search.from_json(kept.state)
                 image = base64.b64decode(str(kept.state.get("thumbnail", "")))
@@ -160,7 +160,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
 
 def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> str:
     """Raises BadArguments: no such search, or a name it cannot have."""
-    from semblance.core.library.searches import rename_search
+    from semblance.core.library.stored_searches import rename_search
 
     new = new.strip()
     with open_library(library) as opened, without_reload(library):
@@ -174,7 +174,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
     Raises:
         BadArguments: no such search.
     """
-    from semblance.core.library.searches import delete_search
+    from semblance.core.library.stored_searches import delete_search
 
     with open_library(library) as opened, without_reload(library):
         return delete_search(opened.catalogue, name)
@@ -183,7 +183,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
 def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
     """Name, time (ISO 8601, UTC) and what :func:`restore` takes, of those that can come back; the last
     deleted first."""
-    from semblance.core.library.searches import deleted_searches
+    from semblance.core.library.stored_searches import deleted_searches
 
     with open_library(library) as opened:
         return deleted_searches(opened.catalogue)
@@ -195,7 +195,7 @@ def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
     Raises:
         BadArguments: it is gone for good.
     """
-    from semblance.core.library.searches import restore_search
+    from semblance.core.library.stored_searches import restore_search
 
     with open_library(library) as opened, without_reload(library):
         return restore_search(opened.catalogue, token)

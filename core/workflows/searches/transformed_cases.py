@@ -149,10 +149,10 @@ class TransformedCases:
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
         """Find what ``groups`` contribute, and the rows where they are not known, part by part; how many
         cases are done."""
-        from semblance.core.metrics.exclude_groups import resting_values
+        from semblance.core.metrics.exclude_groups import replacement_values
         from semblance.core.retrieval.explanation import Grouping
 
-        grouping, start = Grouping(self._metric), resting_values(self._metric)
+        grouping, start = Grouping(self._metric), replacement_values(self._metric)
         shape = (len(self._order), grouping.linear.shape[0])
         found = {group: np.zeros(shape) for group in groups}
         rows, done = None if self._rows is not None else np.empty(shape), 0

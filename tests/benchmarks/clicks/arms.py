@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.questions import (
     Likeness,
@@ -40,9 +40,9 @@ class _Learner:
         self.beginning = split_table.beginning
         self.form = self.start()
 
-    def start(self) -> ClickForm:
+    def start(self) -> FeedbackForm:
         """The metric as it was."""
-        return ClickForm.start(self.Z.shape[1], self.beginning)
+        return FeedbackForm.start(self.Z.shape[1], self.beginning)
 
     def learn(self) -> None:
         m = self.Z.shape[1]

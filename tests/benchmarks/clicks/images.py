@@ -13,7 +13,7 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-images"
 

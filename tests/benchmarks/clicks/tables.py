@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.splits import holdout, patient_codes
-from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.images import IMAGES, read_images
 
@@ -53,13 +53,13 @@ class SplitTable:
 
     train: Part
     test: Part
-    beginning: Beginning
+    beginning: InitialWeights
 
     def start(self) -> float:
         """What the metric has before any click."""
-        return self.accuracy(ClickForm.start(self.test.Z.shape[1], self.beginning))
+        return self.accuracy(FeedbackForm.start(self.test.Z.shape[1], self.beginning))
 
-    def accuracy(self, form: ClickForm) -> float:
+    def accuracy(self, form: FeedbackForm) -> float:
         """Retrieval accuracy@10 inside the held-out part, each case asking all others."""
         return self.test.accuracy(form.embed(self.test.Z))
 
@@ -93,7 +93,7 @@ def split_table(X: Matrix, y: Names, groups: Names | None, seed: int) -> SplitTa
     codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
     patients = patient_codes(groups, len(y))
     own = np.arange(len(y)) if patients is None else patients.astype(np.int64)
-    space = ClickSpace.of(LinearDistance(X.shape[1]), X[split.train])
+    space = FeedbackSpace.of(LinearDistance(X.shape[1]), X[split.train])
     parts = [
         Part(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
         for rows in (split.train, split.test)

@@ -17,8 +17,7 @@ from semblance.core.evaluation.splits import HoldOut
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.tasks import SILENT
 from tests.benchmarks.learners.tables import RaceTable
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut, holdout
-from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.library.importers.read_table import read_table
 
 MOST = 2000
 NAMES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter")

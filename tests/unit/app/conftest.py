@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QApplication
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
-from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.core.workflows.imaging import view_planes
 from tests.helpers.contexts import make_context
+from semblance.core.workflows.imaging import library_cache
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -38,7 +39,7 @@ def forget_volumes() -> Iterator[None]:
     """Volumes read in this process do not outlive the test."""
     yield
     view_planes.forget_volume()
-    view_images.stacks.forget()
+    library_cache.stack_cache.forget()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from semblance.core.imaging.formats import has_image_name
-from semblance.core.library.importers.common import not_a_case
+from semblance.core.library.importers.image_files import rejection_of
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -34,11 +34,11 @@ def is_mammogram_file(path: str) -> bool:
 
 
 def no_image(source: Source, entry: Entry) -> Rejected | None:
-    """As :func:`semblance.core.library.importers.common.not_a_case`, but DICOM files are images."""
+    """As :func:`semblance.core.library.importers.image_files.rejection_of`, but DICOM files are images."""
     name = PurePosixPath(entry.path)
     if name.suffix.lower() in (".dcm", ".dicom") and entry.size:
         return None
-    return not_a_case(source, entry)
+    return rejection_of(source, entry)
 
 
 def keys(path: str, count: int) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from semblance.core.errors import BadInput
 from semblance.core.language import join_texts, tr_lazy
-from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.mammograms.cbis_ddsm import CBISDDSM
 from semblance.core.library.importers.mammograms.collection import Collection
@@ -48,7 +48,7 @@ class MammogramsImporter(Importer):
                 "MIAS needs Info.txt beside mdb001.pgm, CBIS-DDSM its mass_case_description_*.csv, INbreast "
                 "its file names. Import anything else as folder.",
             )
-        yield from left_lying(source)
+        yield from ignored_files(source)
         yield from found[0].scan(source, reporter)
 
 

@@ -19,7 +19,7 @@ from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
+from semblance.core.library.importers.labels_csv import LabelTable, Line, is_label_table, read_label_tables
 from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -71,7 +71,7 @@ class MIAS(Collection):
 
     def recognise(self, source: Source) -> Recognition | None:
         images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
-        told = [e for e in source.entries() if _is_info(e) or (e.path and is_listing(e.path))]
+        told = [e for e in source.entries() if _is_info(e) or (e.path and is_label_table(e.path))]
         if not images or not told:
             return None
         women = len({_woman(entry.path) for entry in images})
@@ -98,7 +98,7 @@ class MIAS(Collection):
                 for name, line in of_file:
                     told.setdefault(name, []).append(line)
                 continue
-            if entry.path and is_listing(entry.path):
+            if entry.path and is_label_table(entry.path):
                 continue
             unusable = no_image(source, entry)
             if unusable is None:
@@ -106,7 +106,7 @@ class MIAS(Collection):
             else:
                 yield unusable
         yield from failed
-        listing = read_listings(source, images)
+        listing = read_label_tables(source, images)
         yield from listing.rejected
         missing = dict(told)
         for path in images:
@@ -187,7 +187,7 @@ def _circle(place: str) -> tuple[float, float, float] | None:
     return (float(numbers[1]), float(numbers[2]), float(numbers[3])) if numbers else None
 
 
-def _cases(path: str, told: list[Told], listing: Listing) -> Iterator[FoundCase | Rejected]:
+def _cases(path: str, told: list[Told], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
     lines = listing.lines.get(path, [])
     told = told or [_told(line) for line in lines]
     if not told:

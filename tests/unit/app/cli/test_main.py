@@ -2,13 +2,30 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
+import typer
 
-from semblance.app.cli import console, lists
+from semblance.app.cli.main import cli, run
+from semblance.app.cli.registry_lists import NAMES
+from semblance.app.cli.show_results import FEW
+from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
 from tests.helpers.images import striped_folder
-from tests.helpers.tables import write_table
+from tests.helpers.tables import table_library, write_table
+
+#: What scripts call.
+COMMANDS = {
+    "audit-log", "backup", "card", "demo", "doctor", "evaluate", "experiment", "export-metric", "extractors",
+    "features", "import", "import-metric", "info", "kinds", "learners", "protocols", "relink", "report", "restore",
+    "search", "train",
+}  # fmt: skip
+
+
+def test_commands_keep_their_names():
+    assert set(typer.main.get_command(cli).commands) >= COMMANDS
+
 
 # The commands
 
@@ -70,7 +87,10 @@ def test_images(document, told, tmp_path):
     document("train", library, "--learner", "euclidean", "--name", "plain")
     image = shutil.copy(images / "level" / "p000.png", tmp_path / "asked.png")
     found = document("search", library, "--metric", "plain", "--image", image)
-    assert found["results"][0]["case_id"] == "images/level/p000.png"
+    answers = {line["case_id"] for line in found["results"]}
+    assert len(answers) == 10
+    assert not answers & {"images/level/p000.png", "images/level/p001.png"}
+    assert found["hidden"] == {"same_patient": 2, "near_duplicates": 0}
     assert found["query"]["image"] == str(image)
     part = document("search", library, "--metric", "plain", "--image", image, "--region", "1,2,30,20")
     assert part["query"]["region"]["width"] == 30
@@ -84,7 +104,7 @@ def test_images(document, told, tmp_path):
     assert err.startswith(f"None of the 12 missing files of {library} was found under {tmp_path / 'empty'}.")
 
 
-@pytest.mark.parametrize("what", lists.NAMES)
+@pytest.mark.parametrize("what", NAMES)
 def test_what_there_is(document, told, what):
     listed = document(what)
     assert listed
@@ -111,7 +131,7 @@ def test_results_for_people(told, library, tmp_path):
     assert "of the 10 nearest: " in out
     status, out, err = told("info", library)
     assert "cases: 60" in out
-    assert out.count("t/c") == console.FEW
+    assert out.count("t/c") == FEW
     assert "--json lists them" in out
     status, out, err = told(
         "evaluate", library, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
@@ -223,3 +243,177 @@ def test_several_feature_sets_need_a_name(told, library):
         status, out, err = told(*command)
         assert (status, out) == (2, "")
         assert err == "The library has several feature sets. Choose one with --features: raw, second.\n"
+
+
+# Could not: 1, one line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["import", "gone", "--library", "L2"], "is not there. Check the name"),
+        (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of images"),
+        (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
+        (["info", "EMPTY"], "is not a library"),
+        (["features", "gone", "--extractor", "gabor"], "does not exist"),
+        (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),
+        (["train", "gone", "--learner", "bdm", "--name", "x"], "does not exist"),
+        (["search", "LIB", "--metric", "plain", "--case", "t/c99"], "There is no case 't/c99'"),
+        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Ask with --case"),
+        (["evaluate", "--table", "gone.csv", "--learner", "euclidean", "--protocol", "bdm"], "gone.csv"),
+        (["relink", "LIB", "gone"], "does not exist. Choose the folder or zip"),
+    ],
+)
+def test_what_could_not_be_done(told, library, tmp_path, arguments, says):
+    (tmp_path / "empty").mkdir()
+    names = {
+        "LIB": library, "EMPTY": tmp_path / "empty", "L2": tmp_path / "other", "gone": tmp_path / "gone",
+        "gone.csv": tmp_path / "gone.csv", "gone.png": tmp_path / "gone.png",
+    }  # fmt: skip
+    status, out, err = told(*(names.get(argument, argument) for argument in arguments))
+    assert (status, out) == (1, "")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_encoder_of_ones_own_is_named_by_its_files(told, tmp_path):
+    status, out, err = told("features", tmp_path / "lib", "--extractor", "onnx", "--set", "layout=NCHW")
+    assert (status, out) == (2, "")
+    assert "its parameters: model, settings" in err
+
+
+def test_a_source_without_one_usable_file_is_told_after_its_list(told, tmp_path):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "a.png").write_bytes(b"")
+    (tmp_path / "bad" / "b.png").write_bytes(b"x" * 99)
+    status, out, err = told("import", tmp_path / "bad", "--library", tmp_path / "lib", "--json")
+    assert status == 1
+    assert [item["path"] for item in json.loads(out)["failed"]] == ["a.png", "b.png"]
+    assert err.startswith(f"Nothing in {tmp_path / 'bad'} could be used: 2 failed, 0 ignored.")
+    assert told("info", tmp_path / "lib")[0] == 0
+
+
+def test_features_nothing_gave_are_told(told, tmp_path):
+    images = striped_folder(tmp_path / "images", n=4)
+    assert told("import", images, "--library", tmp_path / "lib")[0] == 0
+    shutil.rmtree(images)
+    status, out, err = told("features", tmp_path / "lib", "--extractor", "colour_edge_texture", "--json")
+    assert (status, len(json.loads(out)["failed"])) == (1, 4)
+    assert err.startswith("No case of ")
+    assert err.count("\n") == 1
+
+
+def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
+    def fail(*args: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
+    status, out, err = told("info", library)
+    assert (status, out) == (1, "")
+    assert err == (
+        "A defect in Semblance (ZeroDivisionError: a defect). Run it again with --debug for details.\n"
+    )
+    status, out, err = told("--debug", "info", library)
+    assert status == 1
+    assert "Traceback" in err
+    assert told("info", library)[2].count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("sqlalchemy", "app"), ("PySide6", "app"), ("distributed", "dask")]
+)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(told, library, monkeypatch, module, extra):
+    def fail(*args: object) -> None:
+        raise ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x")
+
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
+    status, out, err = told("info", library)
+    assert (status, out) == (1, "")
+    assert err == (
+        f"The package {module} is not installed. Install what this command needs: "
+        f"python -m pip install 'semblance[{extra}]'\n"
+    )
+
+
+def test_numbers_json_does_not_know_print_nothing_half(told, library, monkeypatch):
+    monkeypatch.setattr(
+        "semblance.core.workflows.library.descriptions.describe_library",
+        lambda path: {"a": 1, "b": float("nan")},
+    )
+    status, out, err = told("info", library, "--json")
+    assert (status, out) == (1, "")
+    assert "A defect" in err
+
+
+def test_output_in_a_narrow_alphabet(told, library, monkeypatch, tmp_path):
+    class Narrow:
+        encoding = "ascii"
+
+        def __init__(self) -> None:
+            self.text = ""
+
+        def write(self, text: str) -> None:
+            self.text += text.encode("ascii").decode()
+
+        def flush(self) -> None:
+            return
+
+    narrow = Narrow()
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", narrow)
+        assert run(["evaluate", "--table", str(write_table(tmp_path / "表.csv")), "--learner", "euclidean",
+                    "--protocol", "bdm", "--repeats", "2", "--json"]) == 0  # fmt: skip
+    assert json.loads(narrow.text)["source"]["path"].endswith("表.csv")
+
+
+def test_cancelled_work_says_so(told, library, monkeypatch):
+    def cancel(*args: object, **more: object) -> None:
+        raise Cancelled
+
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", cancel)
+    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+
+    def interrupt(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", interrupt)
+    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+
+
+def test_a_library_that_cannot_be_written(told, document, library, tmp_path, monkeypatch):
+    import os
+
+    usual = os.access
+    monkeypatch.setattr(os, "access", lambda p, mode, **more: usual(p, mode, **more) and not (mode & os.W_OK))
+    assert document("info", library)["cases"] == 60
+    assert len(document("search", library, "--metric", "plain", "--case", "t/c0")["results"]) == 20
+    for command in (
+        ["import", tmp_path / "t.csv", "--library", library],
+        ["features", library, "--extractor", "raw"],
+        ["train", library, "--learner", "euclidean", "--name", "x"],
+        ["relink", library, tmp_path],
+    ):
+        status, out, err = told(*command)
+        assert (status, out) == (1, "")
+        assert err == (
+            f"The library {library} cannot be written to. Copy it to a folder you may write to, or change "
+            "its permissions.\n"
+        )
+
+
+def test_names_that_are_paths_and_words_at_once(told, tmp_path, monkeypatch):
+    """A library that is called like a list is a library."""
+    table_library(tmp_path).rename(tmp_path / "kinds")
+    monkeypatch.chdir(tmp_path)
+    assert "cases: 60" in told("info", Path("kinds"))[1]
+
+
+def test_commands_that_write_a_file_print_json_too(document, library, tmp_path):
+    report, card, file = tmp_path / "r.json", tmp_path / "c.md", tmp_path / "m.semblance-metric"
+    asked = ("report", library, "--metric", "plain", "--case", "t/c0", "--out", report)
+    assert document(*asked) == {"report": str(report)}
+    assert document("card", library, "--metric", "plain", "--out", card) == {"card": str(card)}
+    assert document("export-metric", library, "--metric", "plain", "--out", file) == {"file": str(file)}
+    assert document("import-metric", library, file, "--name", "back") == {"metric": "back"}
+    assert report.is_file() and card.is_file()

@@ -24,9 +24,9 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import hardest_queries as hardest_module
-from semblance.core.workflows.evaluation.hardest_queries import Hardest
-from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
+from semblance.core.workflows.metrics import score_metric
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches import rank_cases
 from tests.helpers.contexts import make_context
 from tests.helpers.scored import calibrated, metric, snapshot
@@ -105,7 +105,7 @@ def test_the_weakest_provenance_is_on_the_badge(panel, context):
 
 def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jobs, qtbot, monkeypatch):
     asked = []
-    monkeypatch.setattr(train_metric, "score_metric", lambda *given, **_: asked.append(given))
+    monkeypatch.setattr(score_metric, "score_metric", lambda *given, **_: asked.append(given))
     context.state.set_library(BOARD)
     assert not panel.again.isVisible()
     context.state.set_metric("outdated")
@@ -143,7 +143,7 @@ def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypa
 
     def hardest(library, metric, finding="", **_more):
         asked.append((metric, finding))
-        return Hardest((7, 3), (0.1, 0.2), 10, 24, 24)
+        return HardestQueries((7, 3), (0.1, 0.2), 10, 24, 24)
 
     monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
     context.state.set_library(snapshot(metric("good", 0.9)))

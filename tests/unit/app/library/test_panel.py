@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
 from semblance.app.library.panel import LISTED, LibraryPanel
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import Thumbnails
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from semblance.app.library.verify_dialog import CheckDialog
-from semblance.core.workflows.upkeep.findings import CheckResult, Finding
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
-GONE = Finding("images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b"))
-MENDED = Finding(
+GONE = Problem("images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b"))
+MENDED = Problem(
     "features", "features/1.zarr", "Damaged.", "Mend it.", repaired="6 cases were extracted again."
 )
 
@@ -34,13 +34,13 @@ def test_until_it_is_done_nothing_can_be_mended(dialog):
 
 
 def test_a_sound_library_needs_nothing(dialog):
-    dialog.show_result(CheckResult("/l", [], {"catalogues": 1, "images": 6}), writable=True)
+    dialog.show_result(VerificationResult("/l", [], {"catalogues": 1, "images": 6}), writable=True)
     assert dialog._told.text() == "The library is sound. Checked: 1 catalogue, 6 images."
     assert not dialog.repair.isEnabled()
 
 
 def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
-    result = CheckResult("/l", [GONE, MENDED], {"images": 6}, ["6 cases."], "/l/damaged/x")
+    result = VerificationResult("/l", [GONE, MENDED], {"images": 6}, ["6 cases."], "/l/damaged/x")
     dialog.show_result(result, writable=True)
     assert dialog._told.text().startswith("1 thing is damaged or missing.")
     assert "kept in /l/damaged/x" in dialog._told.text()
@@ -56,13 +56,13 @@ def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
 
 
 def test_a_library_that_only_can_be_read_is_not_mended(dialog):
-    dialog.show_result(CheckResult("/l", [GONE]), writable=False)
+    dialog.show_result(VerificationResult("/l", [GONE]), writable=False)
     assert not dialog.repair.isEnabled()
     assert dialog.save_list.isEnabled()
 
 
 def test_the_list_is_saved_with_all_files(dialog, kept, monkeypatch):
-    dialog.show_result(CheckResult("/l", [GONE]), writable=True)
+    dialog.show_result(VerificationResult("/l", [GONE]), writable=True)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("/x/list.csv", ""))
     dialog.save_list.click()
     ((path, text),) = kept

@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from semblance.app.metrics.card_dialog import MetricCardDialog, shown_document
 from semblance.core.reports.card_document import NOT_MEASURED
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
 
@@ -18,7 +19,7 @@ def metrics(tmp_path_factory):
     library = table_library(tmp_path_factory.mktemp("cards"))
     for learner, name in (("bdm", "mine"), ("euclidean", "plain")):
         train_metric(library, TrainRequest(learner, name, steps="standardise,mrmr:3"))
-    return publish(library).metrics
+    return read_snapshot(library).metrics
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.widgets.file_field import FileField
 from semblance.core.features.registry import extractors
-from semblance.core.library.columns import ImageState, case_columns
+from semblance.core.library.case_columns import ImageState, case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
-from semblance.core.workflows.library.opening import FeatureSetFacts
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from tests.helpers.scored import CASES, FITS, snapshot
 
 

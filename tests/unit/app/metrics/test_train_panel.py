@@ -9,14 +9,15 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 from semblance.app.metrics.train_panel import NEEDING_NONE, USUAL, TrainPanel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library import opening
+from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainResult
+from semblance.core.workflows.metrics.train_metric import TrainResult
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
@@ -42,11 +43,11 @@ def requests(monkeypatch):
         asked.append(request)
         return TrainResult(str(library), request.name, {}, None, 0.0)
 
-    def publish(_path, **_):
+    def read_snapshot(_path, **_):
         return replace(BOARD, metrics=(*BOARD.metrics, *(metric(request.name, 0.8) for request in asked)))
 
     monkeypatch.setattr(train_metric, "train_metric", train)
-    monkeypatch.setattr(opening, "publish", publish)
+    monkeypatch.setattr(library_snapshot, "read_snapshot", read_snapshot)
     return asked
 
 

@@ -5,7 +5,7 @@ from PIL import Image
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from semblance.app.reports.report_dialog import DE_IDENTIFIED, IDENTIFIED, ReportDialog, queries_of
+from semblance.app.reports.report_dialog import DE_IDENTIFIED, FREE_TEXT, IDENTIFIED, ReportDialog, queries_of
 from semblance.app.shell.settings import Settings
 
 
@@ -49,6 +49,9 @@ def test_what_it_leaves_out_is_said_before_it_is_written(dialog):
     dialog._identified.setChecked(True)
     assert IDENTIFIED in said(dialog)
     assert DE_IDENTIFIED not in said(dialog)
+    assert FREE_TEXT not in said(dialog)
+    dialog._free_text.setChecked(True)
+    assert FREE_TEXT in said(dialog)
 
 
 def test_one_report_goes_into_a_file_with_its_ending(dialog, chosen, tmp_path, qtbot):
@@ -59,11 +62,9 @@ def test_one_report_goes_into_a_file_with_its_ending(dialog, chosen, tmp_path, q
     assert dialog.result() == ReportDialog.DialogCode.Accepted
     assert dialog.target == tmp_path / "mine.json"
     assert dialog.cases() == ()
-    assert (dialog.options.clinic, dialog.options.comment, dialog.options.identified) == (
-        "Ward 7",
-        "Seen.",
-        False,
-    )
+    assert (dialog.options.clinic, dialog.options.comment) == ("Ward 7", "Seen.")
+    assert not dialog.options.identified
+    assert not dialog.options.free_text
 
 
 def test_many_go_into_a_folder(dialog, chosen, tmp_path, qtbot):
@@ -82,12 +83,15 @@ def test_the_letterhead_is_remembered_and_the_choice_to_identify_is_not(
     dialog._clinic.setText("Ward 7")
     dialog._page.setCurrentText("letter")
     dialog._identified.setChecked(True)
+    dialog._free_text.setChecked(True)
     dialog.write.click()
+    assert dialog.options.free_text
     again = ReportDialog(queries_of("c000", [], []), settings)
     qtbot.addWidget(again)
     assert again._clinic.text() == "Ward 7"
     assert again._page.currentText() == "letter"
     assert not again._identified.isChecked()
+    assert not again._free_text.isChecked()
     assert again._of.count() == 1
 
 

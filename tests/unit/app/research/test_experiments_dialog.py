@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.research.experiments_dialog import ExperimentsDialog
 from semblance.app.shell.settings import Settings
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.research import experiments
 from tests.helpers.contexts import make_context
 from tests.helpers.held_jobs import HeldJobs
@@ -24,7 +24,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
         assert scheduler == ""
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "place_to_run", here)
+    monkeypatch.setattr(experiments, "make_runner", here)
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
@@ -115,7 +115,7 @@ def test_values_to_choose_among_and_train_on_one(dialog, tmp_path):
 
 def test_feature_sets_of_the_open_library_are_offered(qtbot, context, tmp_path):
     library = table_library(tmp_path, n=40)
-    context.state.set_library(publish(library))
+    context.state.set_library(read_snapshot(library))
     dialog = ExperimentsDialog(context)
     qtbot.addWidget(dialog)
     (case,) = dialog.form.spec("x").cases

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from semblance.app.shell import library_operations
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import make_library
 
 
 @pytest.fixture
 def context(context, tmp_path):
-    context.state.set_library(publish(make_library(tmp_path / "one")))
+    context.state.set_library(read_snapshot(make_library(tmp_path / "one")))
     return context
 
 
@@ -30,7 +30,7 @@ def test_what_is_to_happen_then_happens_though_a_later_reading_took_its_place(co
 def test_nothing_of_it_happens_to_another_library(context, jobs, tmp_path):
     done = []
     library_operations.renew(context, lambda: done.append("first"))
-    context.state.set_library(publish(make_library(tmp_path / "two")))
+    context.state.set_library(read_snapshot(make_library(tmp_path / "two")))
     library_operations.renew(context, lambda: done.append("second"))
     jobs.let_run()
     assert done == ["second"]

@@ -9,7 +9,7 @@ from semblance.app.shell.state import State, TrainingRun
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.library.opening import FeatureSetFacts
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot

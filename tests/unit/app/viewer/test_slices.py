@@ -11,7 +11,8 @@ from semblance.app.shell.jobs import Jobs
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.workflows.imaging.view_images import stacks, view_file
+from semblance.core.workflows.imaging.library_cache import stack_cache
+from semblance.core.workflows.imaging.view_images import view_file
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.showing import on_screen
 
@@ -164,7 +165,7 @@ def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volu
     jobs.let_run()
     assert len(pane.slices.loaded) == 40
     assert shown_value(pane) == -100
-    stacks.forget()
+    stack_cache.forget()
     jobs.shutdown()
     jobs.deleteLater()
 

@@ -17,7 +17,8 @@ from semblance.app.window import commands
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.slider_steps import PLACES, step_name
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.window.test_main_window import LEFT

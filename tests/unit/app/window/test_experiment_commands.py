@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.research.experiments_dialog import ExperimentsDialog
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.research import experiments
 from tests.helpers.images import striped_folder
 from tests.helpers.inline_runner import InlineRunner
@@ -22,7 +22,7 @@ def window(tmp_path, monkeypatch, without_processes):
     def here(workers, scheduler):
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "place_to_run", here)
+    monkeypatch.setattr(experiments, "make_runner", here)
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import asked, open_window, wait_for

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from semblance.app.window import help_files
-from tests import translated
+from tests import help_translations
 from tests.helpers.using_language import using_language
 
 PAGES = [(code, page) for code in help_files.languages() for page in help_files.made_from(code)]
@@ -20,10 +20,10 @@ def pages(german, tmp_path, monkeypatch):
     for name in ("one", "two"):
         (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
     monkeypatch.setattr(help_files, "_folder", lambda code: tmp_path if code == "en" else tmp_path / code)
-    monkeypatch.setattr(translated.resources, "path", lambda _name: tmp_path)
+    monkeypatch.setattr(help_translations.resources, "path", lambda _name: tmp_path)
     (tmp_path / "de").mkdir()
     (tmp_path / "de" / "one.md").write_text("# Seite eins\n\nText.\n", encoding="utf-8")
-    translated.note("de", ["one"])
+    help_translations.note("de", ["one"])
     return tmp_path
 
 
@@ -49,13 +49,13 @@ def test_english_is_shown_as_it_is(pages):
 def test_the_command_tells_them_apart(pages, capsys, monkeypatch):
     (pages / "three.md").write_text("# Page three\n", encoding="utf-8")
     (pages / "de" / "three.md").write_text("# Seite drei\n", encoding="utf-8")
-    assert translated.states("de") == {
+    assert help_translations.states("de") == {
         "translated": ["one"],
         "older than the English page": ["three"],
         "missing": ["two"],
     }
     monkeypatch.setattr("sys.argv", ["translated", "--done", "three"])
-    translated.main()
+    help_translations.main()
     assert "translated: 2 pages" in capsys.readouterr().out
 
 

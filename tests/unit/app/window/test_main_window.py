@@ -14,7 +14,7 @@ from semblance.app.screenshot import settle
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.importing import recognise_source
+from semblance.core.workflows.library.import_source import recognise_source
 from tests.helpers.dicom_files import image, save
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import asked, flush, open_window, wait_for

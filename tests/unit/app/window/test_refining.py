@@ -19,7 +19,7 @@ from semblance.app.window import case_menu
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.striped import striped_library

@@ -8,7 +8,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation import calibration
-from semblance.core.evaluation.calibration import LEAST, Calibration, HeldOutVotes, calibrate
+from semblance.core.evaluation.calibration import LEAST, Calibration, NeighbourVotes, calibrate
 from semblance.core.evaluation.reliability import expected_calibration_error
 from tests.helpers.known_chances import Population, coverage_of
 
@@ -18,7 +18,7 @@ def held_out(n: int = 400, seed: int = 0, patients: int | None = None, finding: 
     rng = np.random.default_rng(seed)
     votes = rng.integers(0, 11, n)
     truth = rng.random(n) < 0.5 + 0.25 * np.tanh((votes - 5) / 3)
-    return HeldOutVotes(
+    return NeighbourVotes(
         np.arange(n) + 1000,
         votes,
         np.full(n, 10),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semblance.core.evaluation.friedman import friedman
-from semblance.core.evaluation.nemenyi import critical_difference, groups_alike, nemenyi_json
+from semblance.core.evaluation.nemenyi import critical_difference, indistinguishable_groups, nemenyi_json
 
 #: Demsar (2006), Table 5a: q at alpha 0.05 and 0.10 for 2 ... 10 learners.
 TABLE_5A = {
@@ -41,7 +41,7 @@ def test_groups_are_all_that_cannot_be_larger(seed):
         if max(ranks[n] for n in some) - min(ranks[n] for n in some) < 1.3
     }
     largest = {some for some in alike if not any(some < other for other in alike)}
-    assert {frozenset(group) for group in groups_alike(ranks, 1.3)} == largest
+    assert {frozenset(group) for group in indistinguishable_groups(ranks, 1.3)} == largest
 
 
 def test_what_a_document_holds():

@@ -5,10 +5,10 @@ import pytest
 
 from semblance.core.evaluation.projection import (
     NeighbourMap,
-    between_points,
+    euclidean_distances,
     landmark_scaling,
-    nearest_of,
-    neighbours_kept,
+    nearest_neighbours,
+    neighbour_preservation,
     principal_axes,
 )
 from semblance.core.tasks import Cancelled
@@ -55,12 +55,12 @@ def test_landmarks_find_flat_cases_again():
 
 def test_distances_and_neighbours_are_those_of_all_pairs():
     rows = _blobs(120)
-    between = between_points(rows)
+    between = euclidean_distances(rows)
     full = ((rows[:, None] - rows) ** 2).sum(axis=2)
     every = np.arange(120)
     assert np.allclose(between(every, every), full, atol=1e-3)
     among = np.arange(0, 120, 2)
-    near, away = nearest_of(np.arange(10), among, 4, between)
+    near, away = nearest_neighbours(np.arange(10), among, 4, between)
     for query in range(10):
         wanted = [p for p in np.argsort(full[query, among], kind="stable") if among[p] != query][:4]
         assert near[query].tolist() == wanted
@@ -69,7 +69,7 @@ def test_distances_and_neighbours_are_those_of_all_pairs():
 
 def test_cases_beyond_the_sample_lie_between_their_nearest():
     rows = _blobs(300)
-    grown = NeighbourMap(principal_axes(rows).places, between_points(rows), most=120)
+    grown = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), most=120)
     assert len(grown.moved) == 120
     places = list(grown.grow())[-1]()
     assert np.isfinite(places).all()
@@ -79,30 +79,33 @@ def test_cases_beyond_the_sample_lie_between_their_nearest():
         low, high = places[near].min(axis=0), places[near].max(axis=0)
         assert (places[case] >= low - 1e-9).all()
         assert (places[case] <= high + 1e-9).all()
-    again = NeighbourMap(principal_axes(rows).places, between_points(rows), most=120)
+    again = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), most=120)
     assert np.array_equal(again.moved, grown.moved)
 
 
 def test_a_flat_library_keeps_all_its_neighbours_and_a_random_map_few():
     flat = np.random.default_rng(4).normal(size=(150, 2))
-    assert neighbours_kept(flat, between_points(flat)) == 1.0
-    chance = neighbours_kept(np.random.default_rng(5).normal(size=(150, 2)), between_points(flat))
+    assert neighbour_preservation(flat, euclidean_distances(flat)) == 1.0
+    chance = neighbour_preservation(np.random.default_rng(5).normal(size=(150, 2)), euclidean_distances(flat))
     assert chance < 0.2
-    assert neighbours_kept(flat[:11], between_points(flat[:11])) is None
+    assert neighbour_preservation(flat[:11], euclidean_distances(flat[:11])) is None
 
 
 def test_finding_neighbours_can_be_cancelled():
     rows = _blobs(3000)
     with pytest.raises(Cancelled):
         NeighbourMap(
-            principal_axes(rows).places, between_points(rows), most=3000, reporter=Listening(cancel_after=1)
+            principal_axes(rows).places,
+            euclidean_distances(rows),
+            most=3000,
+            reporter=Listening(cancel_after=1),
         )
 
 
 def test_a_map_is_wide_and_not_mirrored():
     rows = _blobs(150)
     first = principal_axes(rows).places
-    places = list(NeighbourMap(first, between_points(rows), most=150).grow())[-1]()
+    places = list(NeighbourMap(first, euclidean_distances(rows), most=150).grow())[-1]()
     spread = np.cov(places.T)
     assert abs(spread[0, 1]) < 1e-6 * spread[0, 0]
     assert spread[0, 0] >= spread[1, 1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semblance.core.evaluation.roc import GRID, auc, auc_with_interval, average, defined, roc
+from semblance.core.evaluation.roc import GRID, auc, auc_with_interval, average, is_defined, roc
 
 problems = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(positive for _, positive in rows) < len(rows)
@@ -127,7 +127,7 @@ def test_the_average_curve_holds_the_average_area():
 
 
 def test_one_sided_truth_has_no_curve():
-    assert not defined(np.array([True, True]))
-    assert not defined(np.array([False]))
-    assert not defined(np.array([], dtype=bool))
-    assert defined(np.array([True, False]))
+    assert not is_defined(np.array([True, True]))
+    assert not is_defined(np.array([False]))
+    assert not is_defined(np.array([], dtype=bool))
+    assert is_defined(np.array([True, False]))

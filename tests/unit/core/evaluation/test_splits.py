@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.splits import (
     HoldOut,
-    check_no_leak,
+    check_leakage_between,
     folds,
     halves,
     holdout,
@@ -147,10 +147,10 @@ def test_too_few_to_split_is_said(y, groups, what):
 def test_a_leak_is_refused():
     rows = np.arange(4)
     with pytest.raises(BadInput, match="A case is in the training part and"):
-        check_no_leak(rows[:3], rows[2:], None, 4)
+        check_leakage_between(rows[:3], rows[2:], None, 4)
     with pytest.raises(BadInput, match="1 of the patients"):
-        check_no_leak(rows[:2], rows[2:], ["p", "q", "q", "r"], 4)
-    check_no_leak(rows[:2], rows[2:], ["p", "q", "", ""], 4)
+        check_leakage_between(rows[:2], rows[2:], ["p", "q", "q", "r"], 4)
+    check_leakage_between(rows[:2], rows[2:], ["p", "q", "", ""], 4)
 
 
 def test_a_case_without_patient_is_a_patient_of_its_own():
@@ -212,7 +212,7 @@ def test_three_parts_need_three_and_every_two_are_checked():
             three_parts(["a", "b", "a"][: 2 if groups is None else 3], groups, 0, 0.15, 0.15)
     rows = np.arange(6)
     patients = ["p", "p", "q", "q", "r", "r"]
-    HoldOut(rows[:2], rows[2:4], True, 0, rows[4:]).check(patients, 6)
+    HoldOut(rows[:2], rows[2:4], True, 0, rows[4:]).check_leakage(patients, 6)
     for train, test, validation in (
         ([0, 1], [2, 3], [3, 4]),
         ([0, 1], [2], [3, 4]),
@@ -220,4 +220,4 @@ def test_three_parts_need_three_and_every_two_are_checked():
         ([0], [2, 3], [1]),
     ):
         with pytest.raises(BadInput, match="in the training part and in the tested part"):
-            HoldOut(np.array(train), np.array(test), True, 0, np.array(validation)).check(patients, 6)
+            HoldOut(np.array(train), np.array(test), True, 0, np.array(validation)).check_leakage(patients, 6)

@@ -11,9 +11,16 @@ from skimage.measure import perimeter_crofton, regionprops, shannon_entropy
 from semblance import resources
 from semblance.core.errors import BadArguments
 from semblance.core.features import make_extractor
-from semblance.core.features.mass.grey import breast, moments
-from semblance.core.features.mass.outline import fourier_factor, outline_points, perimeter, size_and_shape
-from semblance.core.features.mass.table import FEATURES, markdown_table
+from semblance.core.features.mass import (
+    FEATURES,
+    breast,
+    fourier_factor,
+    markdown_table,
+    moments,
+    outline_points,
+    perimeter,
+    size_and_shape,
+)
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse, MaskOutline
 from semblance.core.imaging.region import Region, region_of_mask

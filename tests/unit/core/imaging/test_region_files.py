@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from semblance.core.errors import BadArguments, BadInput
-from semblance.core.imaging.brush import brushed
+from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
@@ -39,7 +38,7 @@ def test_regions_come_back(tmp_path):
 
 def test_millimetres():
     document = regions_json(IMAGE, REGIONS[:3])
-    assert document["image"] == {"width": 60, "height": 40, "spacing_mm": [0.5, 0.25]}
+    assert document["picture"] == {"width": 60, "height": 40, "spacing_mm": [0.5, 0.25]}
     box, ellipse, polygon = (item["mm"] for item in document["regions"])
     assert box == {"x": 0.75, "y": 2.0, "width": 5.0, "height": 5.0, "area": 25.0}
     assert (ellipse["centre"], ellipse["radii"]) == ([3.25, 4.5], [2.5, 2.5])
@@ -103,25 +102,3 @@ def test_a_black_mask_is_no_region(tmp_path):
 
 def test_documents_are_plain_json():
     assert json.loads(json.dumps(regions_json(IMAGE, REGIONS)))["format"] == "semblance-regions"
-
-
-def test_the_brush_adds_and_takes_discs():
-    disc = brushed(None, 20, 10, 6, height=40, width=60)
-    rows, columns = np.nonzero(disc.mask(40, 60))
-    assert (rows.mean() + 0.5, columns.mean() + 0.5) == pytest.approx((10, 20))
-    assert len(rows) == pytest.approx(np.pi * 36, rel=0.05)
-    wider = brushed(disc, 28, 10, 6, height=40, width=60)
-    assert wider.width == 20
-    hole = brushed(wider, 20, 10, 2, height=40, width=60, erase=True)
-    assert not hole.mask(40, 60)[10, 20]
-    back = brushed(hole, 20, 10, 2, height=40, width=60)
-    assert back == wider
-    assert brushed(disc, 20, 10, 7, height=40, width=60, erase=True) is None
-    assert brushed(None, 20, 10, 7, height=40, width=60, erase=True) is None
-    with pytest.raises(BadArguments):
-        brushed(disc, 20, 10, 0, height=40, width=60)
-
-
-def test_the_brush_keeps_slices():
-    painted = brushed(Region(5, 6, 7, 8, z=3, depth=2), 30, 20, 4, height=40, width=60)
-    assert (painted.z, painted.depth, painted.x, painted.width) == (3, 2, 5, 29)

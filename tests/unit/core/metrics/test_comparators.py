@@ -21,7 +21,7 @@ from semblance.core.metrics.estimators.ncmc import k_means, negative_log_likelih
 from semblance.core.metrics.estimators.rca import about_chunklets, chunklets_of
 from semblance.core.metrics.numerics.covariance import ledoit_wolf
 from semblance.core.metrics.steps import parse_steps
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.metrics.training_data.pairs import training_pairs
 from tests.helpers import naive_bdm
 
@@ -163,7 +163,7 @@ def test_lmnn_objective_and_gradient_are_those_of_the_paper():
 
 def test_ncmc_likelihood_and_gradient_are_those_of_the_paper():
     X, _, codes = problem(n=20, d=4)
-    rows = Labelled(X, codes.astype(np.int64), ("a", "b", "c"))
+    rows = LabelledRows(X, codes.astype(np.int64), ("a", "b", "c"))
     centres = np.random.default_rng(2).normal(size=(5, 4))
     owner = np.array([0, 0, 1, 2, 2])
     L = np.random.default_rng(1).normal(size=(3, 4))

@@ -212,7 +212,7 @@ def test_a_failed_save_leaves_what_was_there(stored, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(BadInput, match="No space left on device"):
         metric.save(stored)
     assert stored.read_bytes() == before

@@ -12,7 +12,7 @@ from semblance.core.reports.csv import report_csv
 from semblance.core.reports.html import report_html
 from semblance.core.reports.json import report_json
 from semblance.core.reports.pdf import report_pdf
-from semblance.core.reports.privacy import Eraser
+from semblance.core.reports.redaction import Redactor
 from tests.helpers.reports import report
 from tests.helpers.using_language import using_language
 
@@ -26,7 +26,7 @@ TOLD = (
     "zurückgehaltene Patienten",
     "30 × 20 px bei 4, 5",
     "−0,050",
-    "De-identifiziert: ",
+    "De-identifiziert: Fälle sind",
 )
 
 
@@ -52,10 +52,10 @@ def test_what_scripts_read_stays_english(german):
 
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):
-    eraser = Eraser(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png"})
-    text = eraser.cleaned(
+    redactor = Redactor(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png": "a"})
+    text = redactor.cleaned(
         tr_lazy("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png")
     )
     assert "MUSTER" not in str(text) + translate(text) + repr(getattr(text, "values", ""))
-    parted = eraser.cleaned(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
+    parted = redactor.cleaned(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
     assert translate(parted) == str(parted) == "[1]"

@@ -33,7 +33,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
         "30 × 20 px at 4, 5",
         "−0.050",
         "+0.150",
-        "case 20.png",
+        "Case 21",
         "semblance 0.1.0",
     ):
         assert told in text, told
@@ -92,7 +92,7 @@ def test_names_of_other_scripts_can_be_searched(name: str) -> None:
 
 def test_long_names_wrap_and_nothing_is_lost() -> None:
     name = "".join(f"part{number:03d}" for number in range(35))
-    _, text = _read(report_pdf(report(ranking=(row(1, case_id=name),))))
+    _, text = _read(report_pdf(report(ranking=(row(1, case_id=name),), identified=True)))
     assert name in text.replace("\n", "")
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.research import tables
-from semblance.core.research.export import anonymous, export, relative_files, script
+from semblance.core.research.export import anonymised, export_results, relative_files, repeat_script
 from semblance.core.research.results import document
-from semblance.core.research.run_cells import finished
+from semblance.core.research.run_cells import read_state
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
+from semblance.core.research.store import ExperimentStore
 from tests.helpers.tables import write_table
 from tests.unit.core.research.test_run_cells import measure, spec
 
@@ -99,7 +99,7 @@ def test_latex_says_over_how_many_splits(home, state):
     assert "over 10 splits, seed 0" in tables.latex(made)
     next((home / "f" / "cells").iterdir()).unlink()
     assert "over 5 to 10 splits, unfinished, seed 0" in tables.latex(
-        document(finished(Store.open(home / "f")))
+        document(read_state(ExperimentStore.open(home / "f")))
     )
 
 
@@ -121,7 +121,7 @@ def test_latex_and_csv_tell_the_same_numbers(state):
 
 
 def test_nothing_tells_names_or_folders(state, home, tmp_path):
-    files = export(state, tmp_path / "x")
+    files = export_results(state, tmp_path / "x")
     assert {file.suffix for file in files} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
     for file in files:
         content = file.read_bytes()
@@ -130,13 +130,13 @@ def test_nothing_tells_names_or_folders(state, home, tmp_path):
             planted += [b"P12", b'"c12"', b",c12,"]
         for one in planted:
             assert one not in content, (file.name, one)
-    named = export(state, tmp_path / "y", identified=True)
+    named = export_results(state, tmp_path / "y", identified=True)
     queries = next(file for file in named if file.name == "worst_queries.csv").read_text()
     assert re.search(r",c\d+,kind", queries)
 
 
 def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_path):
-    export(state, tmp_path / "x")
+    export_results(state, tmp_path / "x")
     from semblance.core.workflows.research.experiments import read_spec
 
     again, expected = read_spec(tmp_path / "x" / "experiment-spec.json", home / "Jane Doe")
@@ -151,7 +151,7 @@ def named(*files: str) -> list[str]:
 
 def test_a_name_of_several_lines_runs_nothing_and_ends_no_table():
     spec_of = {"cases": ["/x/q\ntouch PWNED #\n\nz.csv"], "learners": ["lda"], "protocols": ["bdm"]}
-    text = script(types.SimpleNamespace(spec=ExperimentSpec.from_json(spec_of)))
+    text = repeat_script(types.SimpleNamespace(spec=ExperimentSpec.from_json(spec_of)))
     assert [line for line in text.splitlines() if "PWNED" in line] == [
         r"#   'q\ntouch PWNED #\n\nz.csv'",
     ]
@@ -168,8 +168,8 @@ def test_files_are_named_with_no_more_folders_than_tell_them_apart(state):
     ]
     assert named("a.csv", "x/a.csv") == ["a.csv", "x/a.csv"]
     assert named("builtin:iris") == []
-    assert "one.csv" in script(state)
-    public = anonymous(document(state), state.spec)
+    assert "one.csv" in repeat_script(state)
+    public = anonymised(document(state), state.spec)
     assert public["spec"]["cases"][0] == {"table": "one.csv"}
 
 
@@ -191,8 +191,8 @@ def test_files_are_found_in_folders_of_the_folder(tmp_path):
 
 
 def test_equal_experiments_give_equal_files(state, home, tmp_path):
-    first = export(state, tmp_path / "x")
-    second = export(finished(Store.open(home / "e")), tmp_path / "y")
+    first = export_results(state, tmp_path / "x")
+    second = export_results(read_state(ExperimentStore.open(home / "e")), tmp_path / "y")
     for a, b in zip(first, second, strict=True):
         assert a.name == b.name
         assert a.read_bytes() == b.read_bytes(), a.name
@@ -200,14 +200,14 @@ def test_equal_experiments_give_equal_files(state, home, tmp_path):
 
 def test_nothing_measured_nothing_written(tmp_path):
     table = str(write_table(tmp_path / "t.csv"))
-    store = Store.create(tmp_path / "e", spec({"table": table}))
+    store = ExperimentStore.create(tmp_path / "e", spec({"table": table}))
     with pytest.raises(SemblanceError, match="No cell of the experiment is finished"):
-        export(finished(store), tmp_path / "x")
+        export_results(read_state(store), tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
 def test_json_is_whole(state, tmp_path):
-    export(state, tmp_path / "x")
+    export_results(state, tmp_path / "x")
     made = json.loads((tmp_path / "x" / "results.json").read_text())
     assert made["complete"]
     assert made["measured_on"] == "held-out"

@@ -8,9 +8,9 @@ from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.metrics.training import versions
 from semblance.core.research.results import document, live_table
-from semblance.core.research.run_cells import finished, run
+from semblance.core.research.run_cells import read_state, run_cells
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
+from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from tests.helpers.inline_runner import InlineRunner
@@ -30,7 +30,7 @@ def table(tmp_path):
 
 
 def measure(folder, chosen, runner=None, **more):
-    return run(Store.create(folder, chosen), runner or InlineRunner(), **more)
+    return run_cells(ExperimentStore.create(folder, chosen), runner or InlineRunner(), **more)
 
 
 def without_seconds(made: dict) -> dict:
@@ -76,7 +76,7 @@ def test_finished_cells_are_not_measured_again_and_more_repeats_only_add(tmp_pat
     chosen = spec({"table": table})
     with pytest.raises(Cancelled):
         measure(tmp_path / "e", chosen, reporter=Listening(cancel_after=4))
-    kept = finished(Store.open(tmp_path / "e")).done
+    kept = read_state(ExperimentStore.open(tmp_path / "e")).done
     assert 0 < kept < 4
     runner = InlineRunner()
     state = measure(tmp_path / "e", chosen, runner)
@@ -101,13 +101,13 @@ def test_other_cases_other_cells(tmp_path, table):
 
 def test_versions_are_those_the_cells_were_measured_with(tmp_path, table):
     measure(tmp_path / "e", spec({"table": table}))
-    store = Store.open(tmp_path / "e")
-    before = document(finished(store))
+    store = ExperimentStore.open(tmp_path / "e")
+    before = document(read_state(store))
     assert before["notes"] == []
     assert before["versions"] == versions()
-    cell = finished(store).cells[0].id
-    store.keep(cell, {**store.read(cell), "versions": {**versions(), "numpy": "0.9"}})
-    after = document(finished(store))
+    cell = read_state(store).cells[0].id
+    store.save_cell(cell, {**store.read_cell(cell), "versions": {**versions(), "numpy": "0.9"}})
+    after = document(read_state(store))
     assert after["versions"]["numpy"] == f"0.9, {versions()['numpy']}"
     assert after["versions"]["scipy"] == versions()["scipy"]
     assert f"several versions (numpy 0.9, {versions()['numpy']})" in after["notes"][0]
@@ -182,9 +182,9 @@ def test_nothing_of_the_cases_stays_behind_but_what_was_measured(tmp_path, table
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path, table):
     with pytest.raises(SemblanceError, match="holds other files"):
-        Store.create(tmp_path, spec({"table": table}))
+        ExperimentStore.create(tmp_path, spec({"table": table}))
     with pytest.raises(BadInput, match="holds no experiment"):
-        Store.open(tmp_path)
+        ExperimentStore.open(tmp_path)
 
 
 def test_tables_are_ranked_and_compared(tmp_path, table):

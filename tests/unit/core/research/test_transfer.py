@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.splits import check_no_leak
+from semblance.core.evaluation.splits import check_leakage_between
 from semblance.core.research import tables
 from semblance.core.research.results import live_table
 from semblance.core.research.sources import Cases, read_cases
 from semblance.core.research.spec import CasesSpec
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.research.test_run_cells import document, measure, spec
@@ -96,7 +96,7 @@ def test_a_patient_on_both_sides_is_refused_unless_they_are_others(a, tmp_path):
     with pytest.raises(BadInput, match="20 of the patients have cases in the training part"):
         read(a, b)
     cases = read(a, b, unrelated=True)
-    check_no_leak(cases.train, cases.test, cases.data.groups, cases.data.n_cases)
+    check_leakage_between(cases.train, cases.test, cases.data.groups, cases.data.n_cases)
 
 
 def test_the_same_table_on_both_sides_is_refused(a):

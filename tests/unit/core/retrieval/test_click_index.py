@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning, ClickForm
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, replay
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
+from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
 
-def trained(Z: np.ndarray, seed: int, t: int = 40) -> ClickForm:
+def trained(Z: np.ndarray, seed: int, t: int = 40) -> FeedbackForm:
     rng = np.random.default_rng(seed)
-    return replay(Judged.of(Z, [rng.choice(len(Z), 3, replace=False) for _ in range(t)]))
+    return fit_form(WeightedTriplets.of(Z, [rng.choice(len(Z), 3, replace=False) for _ in range(t)]))
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e6])
@@ -36,7 +36,7 @@ def test_the_nearest_are_those_of_the_dense_form(n: int, m: int, shift: float) -
 def test_a_form_that_began_with_a_metric_is_followed(open: float) -> None:
     rng = np.random.default_rng(3)
     Z = rng.normal(size=(9000, 12))
-    beginning = Beginning(np.where(np.arange(12) < 7, rng.random(12) * 30.0, 0.0), 4.0)
+    beginning = InitialWeights(np.where(np.arange(12) < 7, rng.random(12) * 30.0, 0.0), 4.0)
     form = trained(Z, 1).begun(beginning, open)
     index = ClickIndex(Z, Z[7], beginning)
     index.form = form
@@ -60,7 +60,7 @@ def test_a_new_form_and_a_new_query_are_followed() -> None:
 def test_forgotten_directions_leave_ties_as_if_all_counted_alike() -> None:
     Z = np.random.default_rng(0).normal(size=(40, 2))
     index = ClickIndex(Z, Z[0])
-    index.form = ClickForm(np.eye(2), np.array([-1.0, -1.0]))
+    index.form = FeedbackForm(np.eye(2), np.array([-1.0, -1.0]))
     order = np.argsort((Z**2 - 2.0 * Z * Z[0]).sum(axis=1), kind="stable")
     np.testing.assert_array_equal(index.search(Z[0], 5).rows, order[:5])
 
@@ -70,7 +70,7 @@ def test_it_ranks_like_any_index_with_patients_hidden() -> None:
     index = ClickIndex(Z, Z[0])
     index.form = trained(Z, 2)
     patients = np.array([f"P{n // 3}" for n in range(60)], dtype=object)
-    ranking = rank(index, Query(Z[0], None, 0, "P0"), 10, patients=patients)
+    ranking = rank(index, EmbeddedQuery(Z[0], None, 0, "P0"), 10, patients=patients)
     order = [r for r in np.argsort(index.form.squared(Z - Z[0])).tolist() if r > 2]
     assert ranking.rows.tolist() == order[:10]
     allowed = np.zeros(60, dtype=np.bool_)

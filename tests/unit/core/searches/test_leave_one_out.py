@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semblance.core.metrics.relevance_feedback.quadratic_form import Beginning
+from semblance.core.metrics.relevance_feedback.quadratic_form import InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, Pairs
 from semblance.core.searches import leave_one_out
 from semblance.core.searches.judgement import Judgement
@@ -38,7 +38,7 @@ def test_one_step_comes_close_to_learning_anew(queries: int, each: int) -> None:
     judged = feedback_triplets(said, coordinates)
     assert judged is not None
     assert len(judged.triplets) > GRAM_TRIPLETS
-    beginning = Beginning(np.linspace(0.0, 2.0, 6), 1.0)
+    beginning = InitialWeights(np.linspace(0.0, 2.0, 6), 1.0)
     full = learn(said, coordinates, 6, 0.8, beginning).dense()
     changes, errors = [], []
     for place, form in enumerate(LeaveOneOut(said, coordinates, 6, 0.8, beginning).forms()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.questions import (
     COMMON,
@@ -21,7 +21,7 @@ from semblance.core.searches.questions import (
 )
 
 Z = np.random.default_rng(0).normal(size=(200, 4))
-START = ClickForm.start(4)
+START = FeedbackForm.start(4)
 SHARES = (np.arange(400) + 0.5) / 400
 
 
@@ -63,7 +63,7 @@ def test_any_case_is_asked_about_where_half_are_alike() -> None:
 
 
 def test_the_metric_so_far_decides_what_is_near() -> None:
-    forgets = ClickForm(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([-1.0]))
+    forgets = FeedbackForm(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([-1.0]))
     flat = nearer(Z, Z[0], Z, forgets)
     moved = Z.copy()
     moved[:, 0] = 0.0
@@ -101,7 +101,7 @@ def test_copies_are_not_asked_together() -> None:
     copies = np.repeat(Z[:3], 4, axis=0)
     one = ask(copies, START, 0, Likeness(), [1], rng())
     assert not np.array_equal(copies[one.first], copies[one.second])
-    assert ask(np.ones((5, 2)), ClickForm.start(2), 0, Likeness(), [], rng()) is None
+    assert ask(np.ones((5, 2)), FeedbackForm.start(2), 0, Likeness(), [], rng()) is None
 
 
 def test_questions_follow_the_seed_and_differ_beyond_it() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.searches.influence import influences
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.relevance_feedback import (
@@ -92,7 +92,7 @@ def test_order_and_repetition_do_not_matter() -> None:
 def test_one_thumb_moves_its_case_first_of_all_and_the_rest_hardly(rank: int, alike: bool) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 12))
-    space = ClickSpace.of(LinearDistance(12, rng.normal(size=(rank, 12))), X)
+    space = FeedbackSpace.of(LinearDistance(12, rng.normal(size=(rank, 12))), X)
     at = space.coordinates(X)
     own, others = [], []
     for query in range(24):

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from semblance.app.evaluation.map.map_page import MapPanel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
@@ -30,7 +30,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def panel(qtbot, context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     context.state.set_metric("plain")
     panel = MapPanel(context)
     qtbot.addWidget(panel)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from semblance.app.evaluation.map.map_points import MapPoints, Seen
 from semblance.app.evaluation.map.map_view import MapView
 from semblance.app.shell.theme import DARK, set_theme
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 
 ROWS = np.array([3, 5, 8, 9, 12], dtype=np.int64)
 PLACES = np.array([(0, 0), (10, 0), (0, 10), (10, 10), (5, 5)], dtype=np.float32)

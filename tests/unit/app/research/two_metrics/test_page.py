@@ -15,9 +15,9 @@ from semblance.app.research.two_metrics.rank_columns_painter import RankPainter
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
-from semblance.core.workflows.imaging.view_images import CardImage
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.imaging.card_images import CardImage
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.striped import striped_library
@@ -37,7 +37,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def panel(qtbot, jobs, context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = TwoMetricsPanel(context, Thumbnails(lambda _rows, done: done([])))
     qtbot.addWidget(panel)

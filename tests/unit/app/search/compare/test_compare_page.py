@@ -9,7 +9,7 @@ from semblance.app.search.compare.compare_page import ComparePanel
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
@@ -23,7 +23,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def panel(qtbot, jobs, context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
     context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))

@@ -20,9 +20,9 @@ from semblance.app.window import case_menu
 from semblance.core.imaging.region import Region
 from semblance.core.language import translate
 from semblance.core.library.library import Library
-from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.searches.query import Query
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
@@ -198,8 +198,8 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     with using_language("de"):
         window.state.changed.emit(Change.RANKING)
         told = window.panels.query.examples.note.text()
-        assert translate(no_coordinates().message) in told
-        assert no_coordinates().message not in told
+        assert translate(no_coordinates_error().message) in told
+        assert no_coordinates_error().message not in told
 
 
 def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):

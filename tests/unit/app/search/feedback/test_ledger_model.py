@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from semblance.app.search.feedback.ledger_model import ROW, LedgerRows, ago
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement, Kind

@@ -18,9 +18,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
 from tests.helpers.contexts import make_context
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -42,7 +42,7 @@ def trained(made, tmp_path):
 
 @pytest.fixture
 def context(context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     context.state.set_metric("plain")
     return context
 
@@ -224,7 +224,7 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     import dataclasses
 
     context = make_context(jobs)
-    context.state.set_library(dataclasses.replace(publish(trained), writable=False))
+    context.state.set_library(dataclasses.replace(read_snapshot(trained), writable=False))
     context.state.set_metric("plain")
     ask(context, jobs)
     page = AskNextPanel(context)

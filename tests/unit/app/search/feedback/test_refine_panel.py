@@ -17,7 +17,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.language import translate
-from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates
+from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.reliability import NOT_CALIBRATED
@@ -294,7 +294,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     with using_language("de"):
         operations.check_metric(context)
         settle(asked, jobs)
-        assert translate(no_coordinates().message) in texts(asked)
+        assert translate(no_coordinates_error().message) in texts(asked)
 
 
 def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, context, jobs):

@@ -5,8 +5,8 @@ import pytest
 from semblance.app.search.query.panel import QueryPanel
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library import opening
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library import library_snapshot
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.query_panel import image_file
 from tests.helpers.showing import on_screen
@@ -23,7 +23,7 @@ def library(tmp_path, context):
     source = striped_folder(tmp_path / "images", n=8)
     path = tmp_path / "striped.semblance"
     import_source(source, path, kind="folder")
-    context.state.set_library(opening.publish(path))
+    context.state.set_library(library_snapshot.read_snapshot(path))
     return context.state.library
 
 

@@ -16,7 +16,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images, view_planes
 from semblance.core.workflows.imaging.view_images import view_file
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 
@@ -32,7 +32,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def context(context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     return context
 
 

@@ -16,9 +16,9 @@ from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library import opening
-from semblance.core.workflows.library.importing import import_source
 from tests.helpers.contexts import make_context
+from semblance.core.workflows.library import library_snapshot
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 from tests.helpers.showing import on_screen
 
@@ -149,7 +149,7 @@ def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
         rows.writerows((n, n * n % 7, ("benign", "malignant")[n % 2]) for n in range(12))
     path = tmp_path / "masses.semblance"
     import_source(table, path, kind="table")
-    context.state.set_library(opening.publish(path))
+    context.state.set_library(library_snapshot.read_snapshot(path))
     search_operations.ask(context, Query(case=context.state.columns.ids[1]))
     jobs.let_run()
     assert "row of a table" in notice(panel)[0].lower()

@@ -8,7 +8,7 @@ from semblance.app.search.saved.saved_searches import SearchKeeper
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.library.opening import LAST, publish
+from semblance.core.workflows.library.library_snapshot import LAST, read_snapshot
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -17,7 +17,7 @@ def test_keeping_a_search_of_another_library_does_not_drop_the_one_before(contex
     other = shutil.copytree(library, tmp_path / "other.semblance")
     keeper = SearchKeeper(context, dict)
     for path, case in ((library, "t/c1"), (other, "t/c2")):
-        context.state.set_library(publish(path))
+        context.state.set_library(read_snapshot(path))
         context.state.set_query(Query(case))
         keeper.keep()
     context.jobs.let_run()

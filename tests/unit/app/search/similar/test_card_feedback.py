@@ -15,7 +15,7 @@ from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
 from tests.helpers.contexts import make_context
 from tests.helpers.judging import ask_case, context_on, library_to_judge
@@ -257,7 +257,7 @@ def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
 def test_two_windows_share_a_ledger(panel, context, jobs):
     """What the other one judged is in the ledger with the next click here."""
     other = make_context(jobs)
-    other.state.set_library(publish(context.state.path))
+    other.state.set_library(read_snapshot(context.state.path))
     other.state.restore_search(context.state.search)
     search_operations.rank(other)
     jobs.let_run()

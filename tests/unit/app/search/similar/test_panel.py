@@ -14,12 +14,12 @@ from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.errors import BadInput
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.imaging.view_images import WindowLevel
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.imaging.card_images import WindowLevel
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
@@ -286,7 +286,7 @@ class TestGreysAsTheQuerys:
         Image.fromarray(np.dstack([ramp, ramp[:, ::-1], ramp])).save(folder / "c.png")
         library = tmp_path / "Ramps.semblance"
         import_source(folder, library)
-        context.state.set_library(publish(library))
+        context.state.set_library(read_snapshot(library))
         yield context.state.columns
 
     def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):
@@ -318,8 +318,8 @@ class TestGreysAsTheQuerys:
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_window_level(WindowLevel(low, high, negative=negative))
-            assert panel._greys._settled.isActive()
-            panel._greys._settled.timeout.emit()
+            assert panel._query_window_level._settled.isActive()
+            panel._query_window_level._settled.timeout.emit()
             made.get(row)
             made._send_soon.timeout.emit()
             jobs.let_run()
@@ -331,10 +331,10 @@ class TestGreysAsTheQuerys:
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
         context.state.set_window_level(WindowLevel(0.0, 9.0))
-        panel._greys._settled.timeout.emit()
+        panel._query_window_level._settled.timeout.emit()
         assert panel.grid._source is not usual
         context.state.set_window_level(None)
-        panel._greys._settled.timeout.emit()
+        panel._query_window_level._settled.timeout.emit()
         assert panel.grid._source is usual
 
 

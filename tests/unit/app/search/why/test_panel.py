@@ -14,8 +14,8 @@ from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import compare_images, refine_metric
 from semblance.core.workflows.searches import explain_distance as explain_distance_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
@@ -58,7 +58,7 @@ def panel(qtbot, context):
 @pytest.fixture
 def asked(panel, context, table):
     """The panel after a query in the table, by the plain metric."""
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     search_operations.ask(context, Query("t/c0"))
     context.jobs.let_run()
     return panel
@@ -74,7 +74,7 @@ def box_of(panel, group) -> QCheckBox:
 
 def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
     assert panel.told_empty
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     assert panel.told_empty
     search_operations.ask(context, Query("t/c0"))
     context.jobs.let_run()
@@ -85,7 +85,7 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
 
 
 def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, context, table):
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     search_operations.ask(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
@@ -103,12 +103,12 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
 
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
     monkeypatch.setattr(compare_images, "compare_images", fails)
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     search_operations.ask(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
     assert {operations.WHY, operations.IMAGES} <= context.jobs._latest.keys()
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     before = panel.empty.accessibleName()
     context.jobs.let_run()
     assert panel.empty.accessibleName() == before
@@ -241,7 +241,7 @@ def test_clicks_are_part_of_the_distance_told(asked, context, table):
 
 def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, context, table):
     panel.hide()
-    context.state.set_library(publish(table))
+    context.state.set_library(read_snapshot(table))
     search_operations.ask(context, Query("t/c0"))
     context.jobs.let_run()
     assert panel.shown is None
@@ -263,7 +263,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
 
 
 def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
-    context.state.set_library(publish(made / "images.semblance"))
+    context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.ask(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
     query, case = panel.images.query.shown, panel.images.case.shown
@@ -275,7 +275,7 @@ def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
 
 
 def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
-    context.state.set_library(publish(made / "images.semblance"))
+    context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.ask(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
     for case in context.state.ranking.ranked:

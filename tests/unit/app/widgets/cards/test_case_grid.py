@@ -14,7 +14,7 @@ from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.thumbnail_loader import Thumbnails
-from semblance.core.library.columns import ImageState, case_columns
+from semblance.core.library.case_columns import ImageState, case_columns
 from tests.helpers.gallery import answer, sample_deck
 from tests.helpers.showing import on_screen
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.app.widgets.cards.case_model import Deck, distance_text
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 
 
 @pytest.fixture

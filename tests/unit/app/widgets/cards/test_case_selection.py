@@ -5,7 +5,7 @@ import pytest
 
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.app.widgets.cards.case_selection import NONE, Selection
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 
 N = 6
 COLUMNS = case_columns(range(10, 10 + N), list("abcdef"), [None] * N, [None] * N, [0] * N)

@@ -11,7 +11,7 @@ from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve
 from semblance.app.widgets.plots.training_plot import thinned
 from semblance.core.reports.curves import TrainingCurve
-from semblance.core.workflows.metrics.train_metric import CurvePoint
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from tests.helpers.showing import on_screen
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)

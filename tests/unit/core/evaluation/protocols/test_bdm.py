@@ -16,7 +16,7 @@ from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.splits import halves
 from semblance.core.metrics import registry
-from semblance.core.metrics.estimators.euclidean import Euclidean
+from semblance.core.metrics.estimators.fixed_distances import Euclidean
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 

@@ -13,7 +13,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol, protocols
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.metrics import registry
-from semblance.core.metrics.estimators.euclidean import Euclidean
+from semblance.core.metrics.estimators.fixed_distances import Euclidean
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 from tests.helpers.blobs import blobs

@@ -15,7 +15,7 @@ from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.matching import FOLDS, MAX_K, Views, hit_probabilities
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.metrics import registry
-from semblance.core.metrics.estimators.euclidean import Euclidean
+from semblance.core.metrics.estimators.fixed_distances import Euclidean
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.features.polyp.definitions import definitions
-from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.features.polyp.extractor import Polyp, definitions
 from semblance.core.imaging.region import Region
 from tests.helpers.colon_phantoms import FALSE_POSITIVES, SIDE, VIEWS, polyp, segment, study
 from tests.helpers.volumes import stack_of

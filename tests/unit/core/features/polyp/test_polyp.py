@@ -10,8 +10,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.polyp.candidate import cut_out
 from semblance.core.features.polyp.colon_wall import ColonWall
-from semblance.core.features.polyp.definitions import definitions
-from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.features.polyp.extractor import Polyp, definitions
 from semblance.core.features.polyp.voxel_block import voxel_block
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region, region_of_mask

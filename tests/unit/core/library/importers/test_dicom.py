@@ -17,7 +17,7 @@ from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.library.library import Library
 from semblance.core.tasks import SILENT
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, image, save
 
 GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)

@@ -11,7 +11,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 

@@ -10,7 +10,7 @@ from semblance.core.library.importers.mammograms.inbreast import finding_of
 from semblance.core.library.importers.mammograms.mias import circle_region
 from semblance.core.library.importers.mammograms.property_list import read_property_list
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers import dicom_files
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.mammograms import HEADER, PNG, cbis_files, cbis_line

@@ -16,7 +16,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 from tests.helpers.volumes import ball_on_wall, ct_of

@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.constraints import from_findings, visual_pairs
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import bdm_boosting, cell_table
+from semblance.core.metrics.boosting import bdm_boosting, bdm_cells
 from semblance.core.metrics.boosting.bdm_cells import CellPairs
 from semblance.core.metrics.boosting.bdm_pairs import DensePairs
 from semblance.core.tasks import Cancelled, Reporter
@@ -48,7 +48,7 @@ def only_dense(monkeypatch):
     def one_matrix(weights):
         return weights if isinstance(weights, DensePairs) else weights.dense()
 
-    return lambda: monkeypatch.setattr(bdm_boosting, "suited", one_matrix)
+    return lambda: monkeypatch.setattr(bdm_boosting, "cheaper_form", one_matrix)
 
 
 @pytest.mark.parametrize("stored", [10_000, 20], ids=["kept", "made when needed"])
@@ -57,7 +57,7 @@ def only_dense(monkeypatch):
 def test_cells_give_what_the_dense_form_gives(
     name, step, situation, stored, only_cells, only_dense, monkeypatch
 ):
-    monkeypatch.setattr(cell_table, "STORED_CELLS", stored)
+    monkeypatch.setattr(bdm_cells, "STORED_CELLS", stored)
     X, y = naive.problem(n=160, d=6, findings=4, seed=2)
     given = SITUATIONS[situation](y)
     cells = make_learner(name, rounds=25, step=step).fit(X, **given)
@@ -73,8 +73,8 @@ def test_cells_give_what_the_dense_form_gives(
 
 @pytest.mark.parametrize("stored", [10_000, 5])
 def test_every_quantity_of_a_round_is_that_of_the_dense_form(stored, monkeypatch):
-    monkeypatch.setattr(cell_table, "STORED_CELLS", stored)
-    monkeypatch.setattr(cell_table, "_BLOCK", 200)
+    monkeypatch.setattr(bdm_cells, "STORED_CELLS", stored)
+    monkeypatch.setattr(bdm_cells, "_BLOCK", 200)
     rng = np.random.default_rng(1)
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
     similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
@@ -91,7 +91,7 @@ def test_every_quantity_of_a_round_is_that_of_the_dense_form(stored, monkeypatch
         scale = np.abs(dense.curvature).max()
         assert found.curvature == pytest.approx(dense.curvature, rel=0, abs=1e-12 * scale)
         projection = rng.normal(size=len(X))
-        ours, theirs = found.cuts(projection), dense.cuts(projection)
+        ours, theirs = found.splits(projection), dense.splits(projection)
         assert (ours.order == theirs.order).all()
         assert ours.similar == pytest.approx(theirs.similar, rel=1e-11)
         assert ours.dissimilar == pytest.approx(theirs.dissimilar, rel=1e-11)
@@ -113,21 +113,21 @@ def test_few_cells_stay_cells_and_many_become_one_matrix_where_that_is_small(mon
     weights = CellPairs(from_findings(y), X)
     rng = np.random.default_rng(0)
     while 2 * weights.cells <= 450:
-        assert bdm_boosting.suited(weights) is weights
+        assert bdm_boosting.cheaper_form(weights) is weights
         weights.add_bit(X @ rng.normal(size=6) > 0, 0.05)
-    assert isinstance(bdm_boosting.suited(weights), DensePairs)
+    assert isinstance(bdm_boosting.cheaper_form(weights), DensePairs)
     monkeypatch.setattr(bdm_boosting, "DENSE_BELOW", 450)
-    assert bdm_boosting.suited(weights) is weights
+    assert bdm_boosting.cheaper_form(weights) is weights
 
 
 def test_very_few_cases_and_very_many_pairs_are_one_matrix_from_the_start():
     X, y = naive.problem(n=410, d=3)
-    assert isinstance(bdm_boosting.suited(CellPairs(from_findings(y), X)), CellPairs)
-    assert isinstance(bdm_boosting.suited(CellPairs(from_findings(y[:350]), X[:350])), DensePairs)
+    assert isinstance(bdm_boosting.cheaper_form(CellPairs(from_findings(y), X)), CellPairs)
+    assert isinstance(bdm_boosting.cheaper_form(CellPairs(from_findings(y[:350]), X[:350])), DensePairs)
     i, j = np.triu_indices(410, 1)
     opposite = np.stack([i, j, np.where(y[i] == y[j], -1, 1)], axis=1)
     many = CellPairs(from_findings(y).with_pairs(opposite[::4]), X)
-    assert isinstance(bdm_boosting.suited(many), DensePairs)
+    assert isinstance(bdm_boosting.cheaper_form(many), DensePairs)
 
 
 def test_many_cases_need_no_array_of_all_pairs():

@@ -79,8 +79,8 @@ def test_every_round_takes_the_top_eigenvector_the_best_threshold_and_the_bounds
         assert u @ u == pytest.approx(1.0, rel=1e-12)
         assert np.abs(matrix @ u - top * u).max() < 1e-10 * abs(top)
 
-        cuts = naive.all_cuts(s_plus, s_minus, (X @ u).tolist())
-        threshold, similar, dissimilar = max(cuts, key=lambda cut: cut[2] ** 0.5 - cut[1] ** 0.5)
+        splits = naive.all_cuts(s_plus, s_minus, (X @ u).tolist())
+        threshold, similar, dissimilar = max(splits, key=lambda cut: cut[2] ** 0.5 - cut[1] ** 0.5)
         assert b == pytest.approx(threshold, rel=1e-12)
 
         e = 1e-3 * (similar + dissimilar)
@@ -105,10 +105,10 @@ def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds(fo
     assert np.abs(pairs.curvature - wanted).max() < 1e-12 * np.abs(wanted).max()
 
     projection = rng.normal(size=len(X))
-    cuts = pairs.cuts(projection)
+    splits = pairs.splits(projection)
     for place, (_, similar, dissimilar) in enumerate(naive.all_cuts(s_plus, s_minus, projection.tolist())):
-        assert 4 * cuts.similar[place] == pytest.approx(similar, rel=1e-11)
-        assert 4 * cuts.dissimilar[place] == pytest.approx(dissimilar, rel=1e-11)
+        assert 4 * splits.similar[place] == pytest.approx(similar, rel=1e-11)
+        assert 4 * splits.dissimilar[place] == pytest.approx(dissimilar, rel=1e-11)
 
 
 @over_forms
@@ -134,7 +134,7 @@ def test_blocks_of_rows_give_what_one_block_gives(limit, monkeypatch):
     X, y = naive.problem(n=90)
     monkeypatch.setattr(bdm_pairs, "_MANY_OF_A_FINDING", limit)
     whole = make_learner("bdm_v", rounds=5).fit(X, y).objectives_
-    monkeypatch.setattr("semblance.core.metrics.boosting.pair_blocks._BLOCK", 17 * 90)
+    monkeypatch.setattr("semblance.core.metrics.boosting.bdm_pairs._BLOCK", 17 * 90)
     assert make_learner("bdm_v", rounds=5).fit(X, y).objectives_ == pytest.approx(whole, rel=1e-12)
 
 

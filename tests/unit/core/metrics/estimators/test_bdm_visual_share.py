@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.estimators.bdm_visual_share import BDMBetween
+from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare, pairs_by_share
 from semblance.core.metrics.registry import make_learner
-from semblance.core.metrics.training_data.looks_and_findings import pairs_between
 
 EACH = 6
 
@@ -34,7 +33,7 @@ def nearest(X: np.ndarray, k: int) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
 def test_pairs_follow_looks_and_then_findings(share: float) -> None:
     X, y = made_up()
-    told = pairs_between(X, y, share, 0, each=EACH)
+    told = pairs_by_share(X, y, share, 0, each=EACH)
     assert (told[:, 0] < told[:, 1]).all()
     assert len(np.unique(told[:, :2], axis=0)) == len(told)
     near = nearest(X, round(share * EACH)) if share else set()
@@ -52,7 +51,7 @@ def test_pairs_follow_looks_and_then_findings(share: float) -> None:
 
 def test_every_case_takes_part() -> None:
     X, y = made_up()
-    told = pairs_between(X, y, 0.5, 0, each=EACH)
+    told = pairs_by_share(X, y, 0.5, 0, each=EACH)
     for sign in (1, -1):
         assert set(range(len(X))) == set(told[told[:, 2] == sign, :2].ravel().tolist())
 
@@ -61,14 +60,14 @@ def test_cases_without_finding_are_paired_by_looks_only() -> None:
     X, y = made_up()
     y[:10] = -1
     near = nearest(X, 3)
-    for i, j, sign in pairs_between(X, y, 0.5, 0, each=EACH).tolist():
+    for i, j, sign in pairs_by_share(X, y, 0.5, 0, each=EACH).tolist():
         if sign == 1 and (i < 10 or j < 10):
             assert (i, j) in near
 
 
 def test_the_same_seed_gives_the_same_pairs() -> None:
     X, y = made_up()
-    one, two, other = (pairs_between(X, y, 0.5, seed) for seed in (1, 1, 2))
+    one, two, other = (pairs_by_share(X, y, 0.5, seed) for seed in (1, 1, 2))
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
 
@@ -76,7 +75,7 @@ def test_the_same_seed_gives_the_same_pairs() -> None:
 def test_without_looks_it_is_bdm() -> None:
     X, y = made_up()
     plain = make_learner("bdm", rounds=12).fit(X, y)
-    between = BDMBetween(visual_share=0.0, rounds=12).fit(X, y)
+    between = BDMVisualShare(visual_share=0.0, rounds=12).fit(X, y)
     assert between.objectives_ == plain.objectives_
     assert between.metric().card.learner == "bdm_v"
 
@@ -87,7 +86,7 @@ def test_the_ends_lead_to_looks_and_to_findings() -> None:
     accuracy, looks = [], []
     apart = ((Q[:, None] - Q) ** 2).sum(axis=2)
     for share in (1.0, 0.5, 0.0):
-        metric = BDMBetween(visual_share=share, rounds=120, random_state=0).fit(X, y).metric()
+        metric = BDMVisualShare(visual_share=share, rounds=120, random_state=0).fit(X, y).metric()
         D = metric.distances(Q, Q) + 1e-9 * apart
         np.fill_diagonal(D, np.inf)
         near = np.argsort(D, axis=1)[:, :10]
@@ -99,9 +98,9 @@ def test_the_ends_lead_to_looks_and_to_findings() -> None:
 
 def test_it_needs_findings() -> None:
     with pytest.raises(BadInput, match="learns from findings"):
-        BDMBetween().fit(made_up()[0])
+        BDMVisualShare().fit(made_up()[0])
 
 
 def test_the_objective_never_rises() -> None:
     X, y = made_up()
-    assert (np.diff(BDMBetween(rounds=40, random_state=0).fit(X, y).objectives_) < 0).all()
+    assert (np.diff(BDMVisualShare(rounds=40, random_state=0).fit(X, y).objectives_) < 0).all()

@@ -10,10 +10,15 @@ from scipy.optimize import linprog
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting.corrective import Columns, solve_program
-from semblance.core.metrics.boosting.margin_boosting import hinge, stagewise, totally_corrective
+from semblance.core.metrics.boosting.margin_boosting import (
+    RankOneSum,
+    TripletMargins,
+    hinge,
+    solve_program,
+    stagewise,
+    totally_corrective,
+)
 from semblance.core.metrics.boosting.margin_losses import LOSSES
-from semblance.core.metrics.boosting.triplet_margins import TripletMargins
 from semblance.core.metrics.estimators import boostmetric
 from semblance.core.metrics.numerics.convex_minimum import convex_minimum
 from semblance.core.metrics.training import TrainingPoint
@@ -128,7 +133,7 @@ def test_far_margins_overflow_nothing(loss):
 def test_all_weights_together_are_at_the_optimum(loss):
     X, _, table, _ = small()
     margins = TripletMargins(X, table)
-    form, columns, rng = LOSSES[loss](len(table)), Columns(margins), np.random.default_rng(4)
+    form, columns, rng = LOSSES[loss](len(table)), RankOneSum(margins), np.random.default_rng(4)
     for v in rng.normal(size=(8, 5)):
         columns.add(v, margins.squares(v), 0.1)
     H = columns.table()

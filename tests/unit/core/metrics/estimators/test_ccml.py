@@ -9,8 +9,12 @@ import pytest
 
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.class_conditional.objective import expected_accuracy, make_batch
-from semblance.core.metrics.class_conditional.optimiser import Ascent, Choice, choose
-from semblance.core.metrics.training_data.labelled_rows import Labelled
+from semblance.core.metrics.class_conditional.optimiser import (
+    CCMLOptimiser,
+    Hyperparameters,
+    best_hyperparameters,
+)
+from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.metrics.training_data.parameter_search import error_of, set_aside
 from tests.helpers import naive_bdm
 
@@ -81,9 +85,11 @@ def test_batches_without_a_pair_of_one_finding_teach_nothing():
 
 def test_the_ascent_raises_the_expected_accuracy():
     X, y = naive_bdm.problem(n=90, d=6)
-    rows = Labelled(X, np.unique(y, return_inverse=True)[1], ("a", "b", "c"))
+    rows = LabelledRows(X, np.unique(y, return_inverse=True)[1], ("a", "b", "c"))
     for local in (False, True):
-        ascent = Ascent(rows, Choice(3, 0.02, 0.0, 3), local=local, batch=45, rounds=80, seed=0)
+        ascent = CCMLOptimiser(
+            rows, Hyperparameters(3, 0.02, 0.0, 3), local=local, batch=45, rounds=80, seed=0
+        )
         before, _ = expected_accuracy(ascent.A, make_batch(X, rows.codes), 3, local)
         for _ in range(100):
             ascent.step()
@@ -137,14 +143,14 @@ def test_the_better_choice_is_found():
     codes = np.arange(200) % 2
     X = rng.normal(size=(200, 12)) * 4
     X[:, 0] = rng.normal(size=200) + 5 * codes
-    rows = Labelled(X, codes, ("a", "b"))
-    poor, good = Choice(3, 1e-9, 0.0, 1), Choice(3, 0.05, 0.0, 12)
+    rows = LabelledRows(X, codes, ("a", "b"))
+    poor, good = Hyperparameters(3, 1e-9, 0.0, 1), Hyperparameters(3, 0.05, 0.0, 12)
 
     def begin(part, choice):
-        return Ascent(part, choice, local=True, batch=64, rounds=60, seed=1)
+        return CCMLOptimiser(part, choice, local=True, batch=64, rounds=60, seed=1)
 
     for candidates in ((poor, good), (good, poor)):
-        assert choose(rows, candidates, begin, groups=None, seed=0, tick=lambda: None) == good
+        assert best_hyperparameters(rows, candidates, begin, groups=None, seed=0, tick=lambda: None) == good
 
 
 def test_values_given_are_taken_and_told():

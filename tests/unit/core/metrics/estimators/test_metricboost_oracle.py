@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import stump_search
-from semblance.core.metrics.boosting.line import Line
-from semblance.core.metrics.boosting.running_sums import RunningSums, needed
+from semblance.core.metrics.boosting import vote_triplets
 from semblance.core.metrics.boosting.stumps import gaussian_threshold
+from semblance.core.metrics.boosting.vote_triplets import SortedPlaces
+from semblance.core.metrics.boosting.vote_weights import PrefixSums, memory_needed
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.naive_bdm import problem
 
@@ -69,7 +69,7 @@ def test_every_round_equals_its_definition(fitted):
 
         q = naive.squares(u, X, table)
         if form == "binary":
-            wanted, best, _ = naive.best_cut(D, q)
+            wanted, best, _ = naive.best_stump(D, q)
             assert (beta, alpha) == (pytest.approx(wanted, rel=1e-12), pytest.approx(best, rel=1e-12))
         elif form == "gaussian":
             near = {tuple(sorted((i, j))) for i, j, _ in table}
@@ -146,7 +146,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
         learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
         for name, value in (("_FEW", 50), ("_KEPT", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
-            monkeypatch.setattr(stump_search, name, value)
+            monkeypatch.setattr(vote_triplets, name, value)
         bounded = learner.fit(X, y).metric().distance, learner.log_bounds_
         monkeypatch.undo()
         assert bounded[1] == pytest.approx(sorted_all[1], rel=1e-10, abs=1e-12)
@@ -169,7 +169,7 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
 def test_single_precision_scores_change_next_to_nothing(monkeypatch):
     X, y = problem(n=90)
     double = make_learner("metricboost").fit(X, y).log_bounds_
-    monkeypatch.setattr("semblance.core.metrics.boosting.vote_triplets._DOUBLE_PAIRS", 0)
+    monkeypatch.setattr("semblance.core.metrics.boosting.vote_weights._DOUBLE_PAIRS", 0)
     assert make_learner("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
 
 
@@ -187,7 +187,7 @@ def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
     X, y = problem(n=90)
     plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(
-        "semblance.core.metrics.boosting.vote_triplets._MOST_GROWN",
+        "semblance.core.metrics.boosting.vote_weights._MOST_GROWN",
         dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3),
     )
     assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(
@@ -198,17 +198,17 @@ def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
 def test_counts_on_a_line_are_those_of_a_search():
     rng = np.random.default_rng(2)
     for p in (np.sort(rng.normal(size=300)), np.repeat([-1.0, 2.0, 2.5], 7), np.array([0.0, 1e-12, 1e6])):
-        line = Line(p)
+        places = SortedPlaces(p)
         q = np.concatenate([p, rng.normal(size=200), p[[0, -1]] + [[-1e-9], [1e-9]], p[[0]] - 1e9], axis=None)
         q = q[:, np.newaxis]
-        assert (line.count(q, inclusive=True) == np.searchsorted(p, q, side="right")).all()
-        assert (line.count(q, inclusive=False) == np.searchsorted(p, q)).all()
+        assert (places.count(q, inclusive=True) == np.searchsorted(p, q, side="right")).all()
+        assert (places.count(q, inclusive=False) == np.searchsorted(p, q)).all()
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 50])
-def test_running_sums_are_sums(n):
+def test_prefix_sums_are_sums(n):
     values = np.random.default_rng(n).random((n, 3))
-    sums = RunningSums(values, *np.empty((2, needed(n, 3))))
+    sums = PrefixSums(values, *np.empty((2, memory_needed(n, 3))))
     below = np.random.default_rng(0).integers(n + 1, size=(6, 3))
     above = np.maximum(below, np.random.default_rng(1).integers(n + 1, size=(6, 3)))
     wanted = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_metric, load_metric, make_learner
-from semblance.core.metrics.distances import LinearDistance, MappedDistance
+from semblance.core.metrics.distances import LinearDistance, LinearEmbeddingDistance
 from semblance.core.metrics.estimators.passive_aggressive import GRID, usual_passes
 from semblance.core.metrics.numerics.lowest_eigenpair import LowestEigenpair
 from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
@@ -163,7 +163,7 @@ def test_it_starts_from_any_metric_with_an_embedding(tmp_path):
     X, y = problem()
     bits = make_learner("bdm", rounds=15).fit(X, y).metric()
     metric = make_learner("passive_aggressive").start_from(bits.distance).fit(X, y).metric()
-    assert isinstance(metric.distance, MappedDistance)
+    assert isinstance(metric.distance, LinearEmbeddingDistance)
     assert metric.distance.ties
     path = tmp_path / "mapped.zip"
     metric.save(path)

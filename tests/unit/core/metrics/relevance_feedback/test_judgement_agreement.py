@@ -8,10 +8,10 @@ import pytest
 from semblance.core.metrics.relevance_feedback.judgement_agreement import (
     FEWEST,
     agreement,
-    beliefs,
-    direction,
+    judgement_reliabilities,
+    separating_direction,
 )
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 
 
 def said(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
@@ -25,7 +25,7 @@ def said(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
 
 def test_wrong_answers_are_believed_less() -> None:
     points, signs, turned = said(160, wrong=0.15)
-    believed = beliefs(points, signs)
+    believed = judgement_reliabilities(points, signs)
     assert ((believed > 0.0) & (believed < 1.0)).all()
     assert believed[turned].mean() < 0.45
     assert believed[~turned].mean() > 0.6
@@ -33,21 +33,21 @@ def test_wrong_answers_are_believed_less() -> None:
 
 def test_few_or_one_sided_answers_are_all_believed() -> None:
     points, signs, _ = said(FEWEST - 1)
-    np.testing.assert_array_equal(beliefs(points, signs), 1.0)
+    np.testing.assert_array_equal(judgement_reliabilities(points, signs), 1.0)
     points, _, _ = said(40)
-    np.testing.assert_array_equal(beliefs(points, np.ones(40)), 1.0)
+    np.testing.assert_array_equal(judgement_reliabilities(points, np.ones(40)), 1.0)
 
 
 def test_of_very_many_answers_parts_are_looked_at() -> None:
     points, signs, turned = said(1500, wrong=0.1)
-    believed = beliefs(points, signs)
+    believed = judgement_reliabilities(points, signs)
     assert believed[turned].mean() < believed[~turned].mean() - 0.2
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_direction_is_found_and_its_share_tells_how_sure_it_is(wrong: float) -> None:
     points, signs, _ = said(160, wrong=wrong)
-    found = direction(points, signs, np.ones(160))
+    found = separating_direction(points, signs, np.ones(160))
     assert np.linalg.norm(found.unit) == pytest.approx(1.0)
     assert abs(found.unit[0]) > 0.85
     assert found.unit[0] > 0.0
@@ -56,21 +56,24 @@ def test_the_direction_is_found_and_its_share_tells_how_sure_it_is(wrong: float)
 
 def test_chance_is_no_direction() -> None:
     rng = np.random.default_rng(5)
-    found = [direction(rng.normal(size=(60, 6)), rng.choice([-1.0, 1.0], 60), np.ones(60)) for _ in range(40)]
+    found = [
+        separating_direction(rng.normal(size=(60, 6)), rng.choice([-1.0, 1.0], 60), np.ones(60))
+        for _ in range(40)
+    ]
     assert sum(one is not None for one in found) <= 4
 
 
 def test_no_direction_without_enough_or_different_answers() -> None:
     points, signs, _ = said(FEWEST - 1)
-    assert direction(points, signs, np.ones(len(signs))) is None
+    assert separating_direction(points, signs, np.ones(len(signs))) is None
     points, _, _ = said(40)
-    assert direction(points, np.ones(40), np.ones(40)) is None
-    assert direction(np.zeros((40, 3)), np.repeat([1.0, -1.0], 20), np.ones(40)) is None
+    assert separating_direction(points, np.ones(40), np.ones(40)) is None
+    assert separating_direction(np.zeros((40, 3)), np.repeat([1.0, -1.0], 20), np.ones(40)) is None
 
 
 def test_stretching_adds_the_square_of_a_direction() -> None:
     rng = np.random.default_rng(0)
-    form = ClickForm.nearest(np.diag([0.5, -0.3]), np.linalg.qr(rng.normal(size=(5, 2)))[0].T)
+    form = FeedbackForm.nearest(np.diag([0.5, -0.3]), np.linalg.qr(rng.normal(size=(5, 2)))[0].T)
     more = rng.normal(size=(3, 5))
     np.testing.assert_allclose(form.stretched(more).dense(), form.dense() + more.T @ more, atol=1e-12)
     many = rng.normal(size=(9, 5))

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.distances import LinearDistance
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.neighbour_structure import MOST, both_as_squares, structure
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.neighbour_structure import (
+    MOST,
+    diagonalise_together,
+    neighbour_structure,
+)
 
 
 def kinds(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +32,7 @@ def share_alike(E: np.ndarray, kind: np.ndarray) -> float:
 
 def test_neighbours_of_one_kind_come_nearer() -> None:
     X, kind = kinds()
-    form = structure(X)
+    form = neighbour_structure(X)
     assert form is not None
     values, vectors = np.linalg.eigh(form)
     assert values.min() > 0.0
@@ -37,7 +41,7 @@ def test_neighbours_of_one_kind_come_nearer() -> None:
 
 def test_what_shows_no_structure_is_left_nearly_as_it_is() -> None:
     X = np.random.default_rng(0).normal(size=(600, 4))
-    form = structure(X)
+    form = neighbour_structure(X)
     assert form is not None
     values = np.linalg.eigvalsh(form)
     assert values[-1] / values[0] < 1.5
@@ -45,20 +49,23 @@ def test_what_shows_no_structure_is_left_nearly_as_it_is() -> None:
 
 @pytest.mark.parametrize("X", [np.eye(9), np.zeros((40, 3)), np.repeat(np.eye(3), 20, axis=0)])
 def test_too_few_cases_or_places_tell_nothing(X: np.ndarray) -> None:
-    assert structure(X) is None
+    assert neighbour_structure(X) is None
 
 
 def test_two_forms_become_sums_of_squares() -> None:
     rng = np.random.default_rng(2)
     A, metric = rng.normal(size=(6, 4)), np.array([2.0, 0.0, 1.0, 0.5])
-    turn, own = both_as_squares(A.T @ A, metric)
+    turn, own = diagonalise_together(A.T @ A, metric)
     np.testing.assert_allclose(turn.T @ turn, A.T @ A, atol=1e-10)
     np.testing.assert_allclose((turn.T * own) @ turn, np.diag(metric), atol=1e-10)
 
 
 def test_only_a_metric_that_learnt_nothing_opens_to_it() -> None:
     X, kind = kinds()
-    plain, learnt = ClickSpace.of(LinearDistance(10), X), ClickSpace.of(LinearDistance(10, np.eye(10)), X)
+    plain, learnt = (
+        FeedbackSpace.of(LinearDistance(10), X),
+        FeedbackSpace.of(LinearDistance(10, np.eye(10)), X),
+    )
     assert plain.structured
     assert not learnt.structured
     begun = plain.start().squared(plain.coordinates(X) - plain.coordinates(X[:1]))
@@ -72,7 +79,7 @@ def test_only_a_metric_that_learnt_nothing_opens_to_it() -> None:
 
 def test_of_a_large_library_some_cases_tell() -> None:
     X, _ = kinds(n=MOST + 500)
-    space = ClickSpace.of(LinearDistance(10), X)
-    again = ClickSpace.of(LinearDistance(10), X)
+    space = FeedbackSpace.of(LinearDistance(10), X)
+    again = FeedbackSpace.of(LinearDistance(10), X)
     assert space.structured
     np.testing.assert_array_equal(space.root, again.root)

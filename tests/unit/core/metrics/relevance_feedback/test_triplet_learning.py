@@ -9,36 +9,41 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.distances import BitDistance, ClickedDistance, LinearDistance, SignedDistance
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.distances import BitDistance, LinearDistance, RefinedDistance, SignedDistance
+from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback import triplet_learning
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import ClickForm, span_basis
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, clicked_metric
-from semblance.core.metrics.relevance_feedback.triplet_learning import Judged, Pairs, gram, instant, replay
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, span_basis
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
+from semblance.core.metrics.relevance_feedback.triplet_learning import (
+    Pairs,
+    WeightedTriplets,
+    fit_form,
+    gram,
+    updated_with_triplet,
+)
 from semblance.core.retrieval.click_index import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 
-def judged(seed: int = 0, p: int = 9, m: int = 5, t: int = 12) -> Judged:
+def judged(seed: int = 0, p: int = 9, m: int = 5, t: int = 12) -> WeightedTriplets:
     rng = np.random.default_rng(seed)
     triplets = np.array([rng.choice(p, 3, replace=False) for _ in range(t)])
-    return Judged.of(rng.normal(size=(p, m)), triplets, rng.random(t) + 0.5)
+    return WeightedTriplets.of(rng.normal(size=(p, m)), triplets, rng.random(t) + 0.5)
 
 
 @pytest.mark.parametrize("m", [3, 5, 30])
 def test_replay_equals_plain_gradient_descent(m: int) -> None:
     given = judged(m=m, p=5, t=6)
     wanted = naive_replay(given.points, given.triplets.tolist(), given.weights.tolist(), 2.0)
-    np.testing.assert_allclose(replay(given, 2.0).dense(), wanted, atol=1e-9)
+    np.testing.assert_allclose(fit_form(given, 2.0).dense(), wanted, atol=1e-9)
 
 
 def test_many_triplets_are_learnt_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     given = judged(t=60)
-    few = replay(given).dense()
+    few = fit_form(given).dense()
     monkeypatch.setattr(triplet_learning, "GRAM_TRIPLETS", 0)
-    np.testing.assert_allclose(replay(given).dense(), few, atol=1e-4)
+    np.testing.assert_allclose(fit_form(given).dense(), few, atol=1e-4)
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e-5])
@@ -62,15 +67,15 @@ def test_few_differences_are_gone_through_one_by_one() -> None:
 
 def test_the_order_of_clicks_does_not_matter_to_replay() -> None:
     given, order = judged(), np.random.default_rng(1).permutation(12)
-    turned = Judged.of(given.points, given.triplets[order], given.weights[order])
-    np.testing.assert_allclose(replay(turned).dense(), replay(given).dense(), atol=1e-10)
+    turned = WeightedTriplets.of(given.points, given.triplets[order], given.weights[order])
+    np.testing.assert_allclose(fit_form(turned).dense(), fit_form(given).dense(), atol=1e-10)
 
 
 def test_a_weight_of_two_is_two_clicks() -> None:
     given = judged()
-    twice = Judged.of(given.points, np.concatenate([given.triplets] * 2))
-    heavy = Judged.of(given.points, given.triplets, np.full(12, 2.0))
-    np.testing.assert_allclose(replay(twice).dense(), replay(heavy).dense(), atol=1e-9)
+    twice = WeightedTriplets.of(given.points, np.concatenate([given.triplets] * 2))
+    heavy = WeightedTriplets.of(given.points, given.triplets, np.full(12, 2.0))
+    np.testing.assert_allclose(fit_form(twice).dense(), fit_form(heavy).dense(), atol=1e-9)
 
 
 def test_the_gram_matrix_is_that_of_the_forms() -> None:
@@ -86,16 +91,16 @@ def test_the_gram_matrix_is_that_of_the_forms() -> None:
 @pytest.mark.parametrize("m", [4, 40])
 def test_instant_steps_equal_the_dense_ones(m: int) -> None:
     given = judged(m=m)
-    form, M = ClickForm.start(m), np.eye(m)
+    form, M = FeedbackForm.start(m), np.eye(m)
     for triplet in given.triplets.tolist():
-        form = instant(form, *given.points[triplet])
+        form = updated_with_triplet(form, *given.points[triplet])
         M = naive_instant(M, naive_form(given.points, triplet))
         np.testing.assert_allclose(form.dense(), M, atol=1e-9)
 
 
 def test_a_click_moves_the_liked_case_nearer_than_the_disliked() -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.1, 0.9, 0.0]])
-    form = replay(Judged.of(points, [[0, 1, 2]]))
+    form = fit_form(WeightedTriplets.of(points, [[0, 1, 2]]))
     before = np.diff((points[1:] ** 2).sum(axis=1))[0]
     after = np.diff(form.squared(points[1:]))[0]
     assert before < 0 < after
@@ -107,22 +112,22 @@ def test_a_thousand_contradictory_clicks_leave_the_form_finite_and_positive(how:
     points = rng.normal(size=(30, 8)) * 1e3
     triplets = np.array([rng.choice(30, 3, replace=False) for _ in range(500)])
     both = np.concatenate([triplets, triplets[:, [0, 2, 1]]])
-    form = ClickForm.start(8)
+    form = FeedbackForm.start(8)
     if how == "replay":
-        form = replay(Judged.of(points, both))
+        form = fit_form(WeightedTriplets.of(points, both))
     else:
         for triplet in both:
-            form = instant(form, *points[triplet])
+            form = updated_with_triplet(form, *points[triplet])
     assert np.isfinite(form.dense()).all()
     assert np.linalg.eigvalsh(form.dense()).min() >= -1e-9
 
 
 def test_equal_cases_teach_nothing() -> None:
     point = np.array([1.0, 2.0])
-    assert len(instant(ClickForm.start(2), point, point, point).gains) == 0
-    assert len(instant(ClickForm.start(2), point, point + 1, point + 1).gains) == 0
-    assert len(replay(Judged.of(np.stack([point] * 3), [[0, 1, 2]])).gains) == 0
-    assert len(replay(Judged.of(np.empty((0, 2)), [])).gains) == 0
+    assert len(updated_with_triplet(FeedbackForm.start(2), point, point, point).gains) == 0
+    assert len(updated_with_triplet(FeedbackForm.start(2), point, point + 1, point + 1).gains) == 0
+    assert len(fit_form(WeightedTriplets.of(np.stack([point] * 3), [[0, 1, 2]])).gains) == 0
+    assert len(fit_form(WeightedTriplets.of(np.empty((0, 2)), [])).gains) == 0
 
 
 def test_the_nearest_form_lifts_what_would_be_negative() -> None:
@@ -131,11 +136,11 @@ def test_the_nearest_form_lifts_what_would_be_negative() -> None:
     change += change.T
     basis = np.linalg.qr(rng.normal(size=(6, 3)))[0].T
     wanted = naive_psd(np.eye(6) + basis.T @ change @ basis)
-    np.testing.assert_allclose(ClickForm.nearest(change, basis).dense(), wanted, atol=1e-12)
+    np.testing.assert_allclose(FeedbackForm.nearest(change, basis).dense(), wanted, atol=1e-12)
 
 
 def test_strength_blends_between_the_start_and_the_clicks() -> None:
-    form = replay(judged())
+    form = fit_form(judged())
     np.testing.assert_allclose(form.blended(0.0).dense(), np.eye(5))
     np.testing.assert_allclose(form.blended(0.25).dense(), 0.75 * np.eye(5) + 0.25 * form.dense(), atol=1e-12)
 
@@ -164,14 +169,14 @@ def bases() -> list:
 @pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
 def test_coordinates_have_a_median_squared_distance_of_two(base: object) -> None:
     X = rows(n=300)
-    Z = ClickSpace.of(base, X).coordinates(X)
+    Z = FeedbackSpace.of(base, X).coordinates(X)
     D = ((Z[:, np.newaxis] - Z) ** 2).sum(axis=2)[np.triu_indices(300, 1)]
     assert np.median(D) == pytest.approx(2.0, rel=0.1)
 
 
 def test_a_linear_start_keeps_nine_tenths_and_forgets_nothing() -> None:
     X, L = rows(n=300), np.array([[1.0, 0.0, 0.0, 0.0]])
-    space = ClickSpace.of(LinearDistance(4, L), X)
+    space = FeedbackSpace.of(LinearDistance(4, L), X)
     M = space.root.T @ space.root
     standardised = M * np.outer(X.std(axis=0), X.std(axis=0))
     values = np.linalg.eigvalsh(standardised)
@@ -182,7 +187,7 @@ def test_a_linear_start_keeps_nine_tenths_and_forgets_nothing() -> None:
 @pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
 def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None:
     X = rows(n=60)
-    space = ClickSpace.of(base, X)
+    space = FeedbackSpace.of(base, X)
     Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
     np.testing.assert_allclose(space.start().squared(Z - Z[0]), wanted, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(
@@ -196,9 +201,9 @@ def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None
 @pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
 def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
     X = rows(n=60)
-    space = ClickSpace.of(base, X)
+    space = FeedbackSpace.of(base, X)
     Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
-    full = replay(Judged.of(Z, [[0, 1, 2], [3, 4, 5]])).begun(space.beginning, 0.5)
+    full = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5]])).begun(space.beginning, 0.5)
     away = [np.abs(full.blended(part).squared(Z - Z[0]) - wanted).max() for part in (1.0, 0.1, 0.01, 0.0)]
     assert away[0] > 5 * away[1] > 25 * away[2]
     assert away[3] < 1e-9 * wanted.max()
@@ -208,11 +213,11 @@ def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
 def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_path) -> None:
     X = rows()
     start = Metric((), base, MetricCard(learner="euclidean", name="start"))
-    space = ClickSpace.of(base, X)
+    space = FeedbackSpace.of(base, X)
     Z = space.coordinates(X)
-    learnt = replay(Judged.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
+    learnt = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
     form = learnt.begun(space.beginning, 0.4).blended(0.7)
-    metric = clicked_metric(
+    metric = refined_metric(
         start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
     )
     wanted = form.squared(Z - Z[0])
@@ -232,12 +237,12 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
 
 def test_a_refined_metric_can_be_refined() -> None:
     X, base = rows(), bases()[2]
-    first = ClickSpace.of(base, X)
-    form = replay(Judged.of(first.coordinates(X), [[0, 1, 2]]))
+    first = FeedbackSpace.of(base, X)
+    form = fit_form(WeightedTriplets.of(first.coordinates(X), [[0, 1, 2]]))
     once = first.distance(form)
-    again = ClickSpace.of(once, X)
-    twice = again.distance(ClickForm.start(again.coordinates(X).shape[1]))
-    stored = ClickedDistance.restore(twice.settings(), twice.arrays())
+    again = FeedbackSpace.of(once, X)
+    twice = again.distance(FeedbackForm.start(again.coordinates(X).shape[1]))
+    stored = RefinedDistance.restore(twice.settings(), twice.arrays())
     np.testing.assert_array_equal(stored.between(X[:1], X), twice.between(X[:1], X))
 
 
@@ -251,7 +256,7 @@ def test_a_refined_metric_can_be_refined() -> None:
 )
 def test_what_cannot_be_refined_says_so(base: object, X: np.ndarray, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        ClickSpace.of(base, X)
+        FeedbackSpace.of(base, X)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +271,9 @@ def test_what_cannot_be_refined_says_so(base: object, X: np.ndarray, said: str) 
 )
 def test_a_forged_distance_is_refused(change, said: str) -> None:
     X, base = rows(), bases()[2]
-    space = ClickSpace.of(base, X)
-    distance = space.distance(replay(Judged.of(space.coordinates(X), [[0, 1, 2]])))
+    space = FeedbackSpace.of(base, X)
+    distance = space.distance(fit_form(WeightedTriplets.of(space.coordinates(X), [[0, 1, 2]])))
     settings, arrays = distance.settings(), distance.arrays()
     change(settings, arrays)
     with pytest.raises(BadInput, match=said):
-        ClickedDistance.restore(settings, arrays)
+        RefinedDistance.restore(settings, arrays)

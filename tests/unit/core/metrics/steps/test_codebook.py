@@ -11,16 +11,10 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.protocols.registry import get_protocol
 from semblance.core.features.registry import extractors
 from semblance.core.metrics import fit_metric, load_metric, make_learner
-from semblance.core.metrics.steps import (
-    apply_steps,
-    chosen_steps,
-    default_steps,
-    fit_steps,
-    parse_steps,
-    steps_text,
-)
+from semblance.core.metrics.steps import apply_steps, fit_steps, parse_steps, steps_text
 from semblance.core.metrics.steps import codebook as module
 from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
 from tests.helpers.local_rows import KINDS, PACKING, local_rows
 
 WHITENED = dataclasses.replace(PACKING, whitened=True)

@@ -6,7 +6,8 @@ from sklearn.decomposition import PCA as PeerPCA  # noqa: N811
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_metric, make_learner
-from semblance.core.metrics.steps import STEPS, apply_steps, default_steps, fit_steps, parse_steps, steps_text
+from semblance.core.metrics.steps import STEPS, apply_steps, fit_steps, parse_steps, steps_text
+from semblance.core.metrics.steps.extractor_steps import default_steps
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.standardise import Standardise

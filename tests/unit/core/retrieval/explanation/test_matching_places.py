@@ -9,9 +9,9 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image_reader import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.exclude_groups import without_groups
+from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.pipeline import fit_metric
-from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
 from semblance.core.retrieval.explanation.matching_places import REGIONS, Seen, column_weights, places_of
 
@@ -44,7 +44,7 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
         steps=chosen_steps("", name),
         feature_groups=[column.group for column in columns],
     )
-    grouping = Grouping(without_groups(metric, without))
+    grouping = Grouping(exclude_groups(metric, without))
     seen = [
         Seen(image, region, extractor.extract(image, region).astype(np.float64))
         for image, region in zip((query, case), regions, strict=True)
@@ -92,7 +92,7 @@ def test_shared_words_are_found_wherever_they_are():
 def test_there_is_a_place_for_every_word(name, region):
     extractor = make_extractor(name)
     image = scene(3, (50, 60, 6))
-    at = extractor.places(image, region)
+    at = extractor.keypoints(image, region)
     assert len(at) == int(extractor.local.places(extractor.extract(image, region)[None]).sum())
     assert ((at >= 0) & (at <= 1)).all()
 

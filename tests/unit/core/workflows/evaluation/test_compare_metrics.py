@@ -9,7 +9,7 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.compare_metrics import compare_metrics, disagreements
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import Query, nearest_cases

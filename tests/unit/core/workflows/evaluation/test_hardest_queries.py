@@ -6,7 +6,9 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library import open_library
 from semblance.core.workflows.evaluation.hardest_queries import hardest_queries
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
 

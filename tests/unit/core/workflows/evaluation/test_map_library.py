@@ -7,7 +7,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation import map_library as mapping
 from semblance.core.workflows.evaluation.map_library import map_library
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
@@ -21,7 +21,7 @@ def library(tmp_path_factory):
 
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
-    monkeypatch.setattr(mapping, "TELL_S", 0.0)
+    monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
     heard = Listening()
     found = map_library(library, metric, reporter=heard)
     assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]

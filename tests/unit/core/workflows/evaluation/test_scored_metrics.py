@@ -7,26 +7,28 @@ import numpy as np
 import pytest
 
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.workflows.evaluation.scored_metrics import (
     MOST_DRAWN,
     accuracy_curves,
     calibration_curves,
-    drawn,
-    findings,
-    held_out_now,
+    count_held_out,
     is_stale,
+    least_trusted,
+    plotted_metrics,
     roc_curves,
+    roc_findings,
     scored_metrics,
     scores_csv,
     sensitivity_interval,
     training_curves,
-    weakest,
 )
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder
 from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
 
@@ -57,17 +59,17 @@ def test_where_the_columns_cannot_tell_nothing_is_called_stale():
 
 
 def test_plots_show_the_current_the_plain_distance_and_the_best():
-    shown = [(m.name, line) for m, line in drawn(scored_metrics(BOARD), "second")]
+    shown = [(m.name, line) for m, line in plotted_metrics(scored_metrics(BOARD), "second")]
     assert shown == [("second", None), ("plain", 0), ("new", 1)]
-    assert [m.name for m, _ in drawn(scored_metrics(BOARD), "outdated")] == [
+    assert [m.name for m, _ in plotted_metrics(scored_metrics(BOARD), "outdated")] == [
         "outdated",
         "plain",
         "new",
         "second",
     ]
     many = scored_metrics(snapshot(*(metric(f"m{n}", 0.5 + n / 100) for n in range(12))))
-    assert [m.name for m, _ in drawn(many, "m0")] == ["m0", "m11", "m10", "m9", "m8"]
-    assert len(drawn(many, "m0")) == MOST_DRAWN
+    assert [m.name for m, _ in plotted_metrics(many, "m0")] == ["m0", "m11", "m10", "m9", "m8"]
+    assert len(plotted_metrics(many, "m0")) == MOST_DRAWN
 
 
 def test_curves_carry_what_the_library_keeps():
@@ -97,15 +99,15 @@ def test_the_weakest_provenance_speaks_for_all():
         snapshot(metric("known", 0.8), metric("unknown", 0.7, measured_on=HELD_OUT_CASES))
     )
     assert [m.measured for m in metrics] == ["held-out", "unknown"]
-    assert weakest(metrics) == "unknown"
-    assert weakest([]) == "held-out"
+    assert least_trusted(metrics) == "unknown"
+    assert least_trusted([]) == "held-out"
     (trained,) = scored_metrics(snapshot(metric("trained", 0.9, measured_on="training cases")))
     assert trained.measured == "training"
 
 
 def test_findings_are_in_the_order_of_the_library():
     metrics = scored_metrics(snapshot(metric("m", 0.8, findings=("a", "malignant", "z"))))
-    assert findings(metrics, ("malignant", "z", "unheard of")) == ["malignant", "z", "a"]
+    assert roc_findings(metrics, ("malignant", "z", "unheard of")) == ["malignant", "z", "a"]
 
 
 @pytest.mark.parametrize(
@@ -150,10 +152,10 @@ def test_held_out_are_cases_with_a_finding_of_no_training_patient():
         ["P1", "P1", "P2", None, None, "P3"],
         [0] * 6,
     )
-    assert held_out_now(columns, np.array([10])) == 3
-    assert held_out_now(columns, np.array([40])) == 4
-    assert held_out_now(columns, np.array([], dtype=np.int64)) == 5
-    assert held_out_now(columns, np.array([35, 999])) == 5
+    assert count_held_out(columns, np.array([10])) == 3
+    assert count_held_out(columns, np.array([40])) == 4
+    assert count_held_out(columns, np.array([], dtype=np.int64)) == 5
+    assert count_held_out(columns, np.array([35, 999])) == 5
 
 
 def test_the_table_has_every_metric_and_on_what_it_was_measured():
@@ -174,16 +176,16 @@ def test_a_metric_is_stale_once_there_are_new_cases_until_it_is_scored_again(tmp
     import_source(striped_folder(tmp_path / "first", n=32, patients=patients), library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 5}))
-    (before,) = scored_metrics(publish(library))
+    (before,) = scored_metrics(read_snapshot(library))
     assert not before.stale
     assert before.measured == ("held-out" if patients else "unknown")
     assert before.training is not None
 
     import_source(striped_folder(tmp_path / "second", n=12, seed=1, patients=False), library)
     extract_features(library, "colour_edge_texture")
-    assert scored_metrics(publish(library))[0].stale
+    assert scored_metrics(read_snapshot(library))[0].stale
     score_metric(library, "mine")
-    (after,) = scored_metrics(publish(library))
+    (after,) = scored_metrics(read_snapshot(library))
     assert not after.stale
     assert after.training == before.training
 

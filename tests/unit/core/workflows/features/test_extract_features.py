@@ -17,7 +17,7 @@ from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features import extract_features as module
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.images import striped_folder
 from tests.helpers.listening import Listening

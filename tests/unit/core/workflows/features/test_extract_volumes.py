@@ -13,10 +13,10 @@ from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
 from semblance.core.library import open_library
-from semblance.core.library.content import content_hash, content_of_volume
+from semblance.core.library.content_hashes import content_hash, content_of_volume
 from semblance.core.tasks import SILENT, Cancelled
 from semblance.core.workflows.features import extract_features, open_volumes
-from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import image as dicom_image
 from tests.helpers.dicom_files import save
 from tests.helpers.learners import Listener

@@ -8,8 +8,9 @@ import pytest
 from semblance.core.library.library import Library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library

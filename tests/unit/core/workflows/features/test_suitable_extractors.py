@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from semblance.core.library import open_library
 from semblance.core.workflows.features.suitable_extractors import extractor_suitabilities, suitable_extractors
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.images import striped_folder
 
 
@@ -12,13 +12,13 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     import_source(striped_folder(tmp_path / "in", n=4), library)
     with open_library(library) as opened:
         fits = extractor_suitabilities(opened)
-    assert [fit.name for fit in fits if fit.fits] == suitable_extractors(library)
+    assert [fit.name for fit in fits if fit.is_suitable] == suitable_extractors(library)
     assert fits[0].name == "gabor"
-    assert {fit.name: fit.reason for fit in fits if not fit.fits} == {
+    assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
         "polyp": "no case is a volume",
         "raw": "no case comes from a table",
     }
-    assert publish(library).extractors == fits
+    assert read_snapshot(library).extractors == fits
 
 
 def test_a_table_has_no_images(tmp_path):

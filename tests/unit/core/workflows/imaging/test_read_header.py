@@ -8,14 +8,14 @@ from PIL import Image
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging import library_cache
 from semblance.core.workflows.imaging.read_header import read_header
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
     yield
-    view_images.stacks.forget()
+    library_cache.stack_cache.forget()
 
 
 def values(table):

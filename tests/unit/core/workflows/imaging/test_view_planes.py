@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging import memory
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.imaging import view_images, view_planes
+from semblance.core.workflows.imaging import library_cache, view_planes
 
 
 class Told(Reporter):
@@ -33,7 +33,7 @@ class Told(Reporter):
 def nothing_kept():
     yield
     view_planes.forget_volume()
-    view_images.stacks.forget()
+    library_cache.stack_cache.forget()
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_small_slices_have_their_coarsest_level_only(tmp_path):
 
 
 def test_a_damaged_slice_is_told_and_the_others_come(volume, monkeypatch):
-    stack = view_images.stacks.get(volume)
+    stack = library_cache.stack_cache.get(volume)
     whole = type(stack).image
 
     def damaged(self, place):

@@ -17,11 +17,13 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import publish
-from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
@@ -80,8 +82,8 @@ def test_a_copy_does_not_answer_its_original(copies):
     close = score_metric(copies, "plain")
     with Library.open(copies) as opened:
         data = library_data(opened, opened.features.get(None))
-    fresh = ~np.isin(data.case_rows, training(copies, "plain"))
-    assert len(set(data.units[fresh])) * 2 == fresh.sum() == close["n_test"]
+    unseen = ~np.isin(data.case_rows, training(copies, "plain"))
+    assert len(set(data.units[unseen])) * 2 == unseen.sum() == close["n_test"]
 
 
 def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tmp_path):
@@ -94,13 +96,13 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
     shutil.copytree(folder, tmp_path / "again")
     import_source(tmp_path / "again", library)
     extract_features(library, "colour_edge_texture")
-    (metric,) = publish(library).metrics
-    assert is_stale(metric, publish(library))
+    (metric,) = read_snapshot(library).metrics
+    assert is_stale(metric, read_snapshot(library))
     after = score_metric(library, "plain")
     assert after["n_test"] == 2 * before
     # What was left out as a copy is nothing that is still to be measured.
-    (metric,) = publish(library).metrics
-    assert not is_stale(metric, publish(library))
+    (metric,) = read_snapshot(library).metrics
+    assert not is_stale(metric, read_snapshot(library))
     calibrated = after["calibration"]
     if calibrated is not None:
         seen = contents(library, training(library, "plain"))
@@ -158,12 +160,12 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
     seen = contents(home, training(home, "plain"))
     with Library.open(away) as opened:
         record = opened.metric("brought")
-        fresh = WhoIsWho(opened).fresh(record.training, record.card["trained_elsewhere"])
-    assert not seen & contents(away, fresh)
-    assert scores["n_test"] == len(fresh)
+        unseen = IdentityIndex(opened).unseen(record.training, record.card["trained_elsewhere"])
+    assert not seen & contents(away, unseen)
+    assert scores["n_test"] == len(unseen)
     search = Search("brought", Query(case="t/c0"), ledger="l")
     told = refine_metric.held_out_score(away, search)
-    assert told is None or told.cases <= len(fresh)
+    assert told is None or told.cases <= len(unseen)
 
 
 def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):

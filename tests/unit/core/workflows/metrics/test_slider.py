@@ -7,12 +7,12 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics import slider as slider_module
 from semblance.core.workflows.metrics.slider import prepare_slider
-from semblance.core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.slider_steps import PLACES, slider_of, sliders_by_name, step_name
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import PLAIN, table_library
 
 REQUEST = TrainRequest("", "between", settings={"rounds": 15})
@@ -54,12 +54,12 @@ def test_steps_that_are_gone_are_passed_over(made):
     library, slider = made
     with Library.open(library, writable=False) as opened:
         cards = [(record.name, record.card) for record in opened.metrics()]
-    kept = gather(card for card in cards if card[0] != step_name("between", 50))
+    kept = sliders_by_name(card for card in cards if card[0] != step_name("between", 50))
     assert list(kept) == ["between"]
     assert [step.place for step in kept["between"].steps] == [p for p in PLACES if p != 50]
     assert slider.nearest(52).place == 50
     assert kept["between"].nearest(45).place == 30
-    assert gather([("odd", {"slider": {"name": 3}}), ("none", {})]) == {}
+    assert sliders_by_name([("odd", {"slider": {"name": 3}}), ("none", {})]) == {}
 
 
 def test_the_same_name_is_replaced(made, tmp_path):

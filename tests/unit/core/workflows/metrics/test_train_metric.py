@@ -9,13 +9,16 @@ from PIL import Image
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics import train_metric as training
-from semblance.core.workflows.metrics.train_metric import CurvePoint, TrainRequest, score_metric, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics import training_curve
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
@@ -99,7 +102,7 @@ def test_the_curve_is_told_while_it_trains_and_kept(library):
 
 
 def test_the_last_round_is_scored_whatever_it_takes(monkeypatch, library):
-    monkeypatch.setattr(training, "CURVE_SHARE", 1e-9)
+    monkeypatch.setattr(training_curve, "CURVE_SHARE", 1e-9)
     listening = Listening()
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=listening)
     told = [p for p in listening.partials if isinstance(p, CurvePoint)]
@@ -163,7 +166,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_old_metric(library, monkeypat
     def fail(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(SemblanceError, match=r"could not be written.*No space left.*Free some space"):
         train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 3}))
     assert tables_of(library) == before

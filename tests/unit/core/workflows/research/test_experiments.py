@@ -4,7 +4,7 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.store import Store
+from semblance.core.research.store import ExperimentStore
 from semblance.core.workflows.research.experiments import run_experiment
 from tests.helpers.tables import table_library
 
@@ -29,7 +29,7 @@ def test_what_could_not_begin_leaves_no_folder_behind(tmp_path):
 
 def test_an_experiment_that_was_there_stays(tmp_path):
     library = table_library(tmp_path / "l", n=40)
-    before = Store.create(tmp_path / "old", spec(library, "raw"))
+    before = ExperimentStore.create(tmp_path / "old", spec(library, "raw"))
     with pytest.raises(SemblanceError):
         run_experiment(spec(library, "gabor"), before.folder, workers=1)
     assert before.spec.cases

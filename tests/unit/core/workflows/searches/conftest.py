@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.workflows.metrics.train_metric import TrainRequest
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.libraries import raw
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library

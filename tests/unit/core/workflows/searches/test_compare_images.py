@@ -12,8 +12,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.compare_images import SIDE, compare_images
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.images import striped_folder
@@ -33,9 +34,9 @@ def made(tmp_path_factory):
 
 
 def ids(library):
-    from semblance.core.workflows.library.opening import publish
+    from semblance.core.workflows.library.library_snapshot import read_snapshot
 
-    return publish(library).columns.ids
+    return read_snapshot(library).columns.ids
 
 
 def test_both_images_come_with_as_many_rings_inside_them(made):

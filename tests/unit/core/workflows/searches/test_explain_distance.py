@@ -10,8 +10,9 @@ import pytest
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.explain_distance import MOVED, explain_distance, short_explanations
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -10,8 +10,9 @@ import pytest
 
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.library.letting_go import let_go
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.close_library import close_library
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
 from semblance.core.workflows.searches.loaded_metric import open_metric
@@ -58,11 +59,11 @@ def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
     use(table)
     use(kept)
     gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(kept, "plain")
-    let_go(table)
+    close_library(table)
     gc.collect()
     assert gone() is None
     assert open_metric(kept, "plain") is stays
-    let_go()
+    close_library()
     assert not loaded_metric_module._open_metrics
 
 

@@ -17,8 +17,9 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
@@ -62,7 +63,7 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert open_metric(table, "plain") is loaded
     write_table(tmp_path / "t.csv", n=64)
     elsewhere(
-        "from semblance.core.workflows.library.importing import import_source\n"
+        "from semblance.core.workflows.library.import_source import import_source\n"
         "from semblance.core.workflows.features.extract_features import extract_features\n"
         "import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "extract_features(Path(sys.argv[2]), 'raw')\n",
@@ -72,7 +73,8 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert "t/c60" in ids(nearest_cases(table, "plain", Query("t/c0"), k=100))
     assert open_metric(table, "plain") is not loaded
     elsewhere(
-        "from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric\n"
+        "from semblance.core.workflows.metrics.train_metric import train_metric\n"
+        "from semblance.core.workflows.metrics.train_request import TrainRequest\n"
         "train_metric(Path(sys.argv[1]), TrainRequest('bdm', 'plain', settings={'rounds': 5}))\n",
         table,
     )

@@ -10,8 +10,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded
@@ -60,7 +61,8 @@ def test_a_region_of_a_file_is_measured_in_its_volume(colon, tmp_path):
     del dataset.ImagePositionPatient
     file = tmp_path / "scan.dcm"
     file.write_bytes(encoded(dataset))
-    found = nearest_cases(colon / "lib", "plain", Query(image=file, region=region), k=3)
+    query = Query(image=file, region=region)
+    found = nearest_cases(colon / "lib", "plain", query, k=3, hide_same_patient=False)
     # The very candidate is in the library.
     assert found.ranked[0].case_id == case.case_id
     assert found.ranked[0].distance == pytest.approx(0.0, abs=1e-6)

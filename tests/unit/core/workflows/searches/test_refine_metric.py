@@ -12,14 +12,14 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.relevance_feedback.feedback_space import ClickSpace
-from semblance.core.metrics.storage import load_metric
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.searches.contradictions import Reason
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.metrics.train_metric import score_metric
+from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, trim_loaded_metrics
@@ -55,9 +55,9 @@ def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, met
     session = open_refinement(table, metric)
     rows = session.loaded.stepped.rows()
     assert 1 < session.trained.sum() < len(rows)
-    seen = ClickSpace.of(session.loaded.metric.distance, rows[session.trained])
+    seen = FeedbackSpace.of(session.loaded.metric.distance, rows[session.trained])
     assert np.array_equal(session.coordinates, seen.coordinates(rows))
-    told = ClickSpace.of(session.loaded.metric.distance, rows)
+    told = FeedbackSpace.of(session.loaded.metric.distance, rows)
     assert not np.allclose(session.coordinates, told.coordinates(rows))
 
 

@@ -16,8 +16,10 @@ from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.metrics.train_metric import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement

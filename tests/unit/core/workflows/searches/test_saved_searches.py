@@ -15,9 +15,10 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import LAST
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import LAST
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -9,12 +9,14 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_groups import explained_groups, without_groups
-from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
+from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.metrics.train_metric import TrainRequest, train_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.embedding_cache import DRAWN
 from semblance.core.workflows.searches.explain_distance import explain_distance, preload_feature_groups
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
@@ -104,7 +106,7 @@ def test_an_unknown_group_and_all_groups_are_refused(metric):
 def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
     library, name = metric
     whole = open_metric(library, name).metric
-    blind = without_groups(whole, explained_groups(whole)[:2])
+    blind = exclude_groups(whole, explained_groups(whole)[:2])
     save_metric(blind, tmp_path / "blind.zip")
     again = load_metric(tmp_path / "blind.zip")
     rows = np.random.default_rng(0).normal(size=(5, whole.n_features))

@@ -1,0 +1,251 @@
+"""The commands ``semblance experiment ...``: run, resume, show, export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from semblance.app.cli.completion import learner_names, protocol_names
+from semblance.app.cli.options import Json
+from semblance.app.cli.output import clean, echo, print_document, print_table
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.core.errors import BadArguments
+
+commands = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Measure a grid of cases, learners, parameters and protocols; go on after an interruption.",
+)
+
+#: Of a table that grows in the terminal.
+_LIVE_ROWS, _LIVE_SCORES = 20, 3
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The experiment's folder.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=64, help="Processes of this machine; as many as it has cores.")
+]
+Scheduler = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786, whose workers measure instead."
+    ),
+]
+Again = Annotated[bool, typer.Option("--retry-failed", help="Measure cells that failed once more.")]
+
+
+class LiveReporter(ConsoleReporter):
+    """Also shows the scores so far, where a person watches."""
+
+    def partial(self, result: object) -> None:
+        if isinstance(result, Mapping):
+            self.show_above(live_scores(result))
+
+
+def live_scores(document: Mapping[str, Any]) -> Table:
+    """The first scores of every learner that has any, few enough for a terminal."""
+    rows = [row for row in document["results"] if row["scores"]][-_LIVE_ROWS:]
+    table = Table(box=None, pad_edge=False)
+    names = list(dict.fromkeys(name for row in rows for name in row["compared"][:_LIVE_SCORES]))
+    for column in ("cases", "learner"):
+        table.add_column(column)
+    for column in ("repeats", *names):
+        table.add_column(column, justify="right")
+    for row in rows:
+        done = f"{row['repeats']['done']}/{row['repeats']['of']}"
+        table.add_row(
+            clean(row["cases"]), row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
+        )
+    return table
+
+
+@commands.command("run")
+def run_(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where finished cells are kept.")],
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC.json", help="The experiment, instead of options.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the files that SPEC names lie.")
+    ] = None,
+    table: Annotated[list[str] | None, typer.Option(metavar="CSV|builtin:NAME")] = None,
+    library: Annotated[list[str] | None, typer.Option(metavar="LIB[:FEATURES]")] = None,
+    train_on: Annotated[
+        str | None, typer.Option(metavar="TABLE|LIB", help="Train on this, test on --test-on.")
+    ] = None,
+    test_on: Annotated[list[str] | None, typer.Option(metavar="TABLE|LIB")] = None,
+    unrelated: Annotated[
+        bool, typer.Option(help="Patients of --train-on and --test-on are others, though called alike.")
+    ] = False,
+    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names)] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME.KEY=VALUE[|VALUE...]",
+            help="Of a learner or 'protocol'; several values are chosen among (--select).",
+        ),
+    ] = None,
+    select: Annotated[
+        str, typer.Option(help="nested: choose inside training parts; each: measure every value.")
+    ] = "nested",
+    select_by: Annotated[str, typer.Option(metavar="SCORE@K")] = "retrieval_accuracy@10",
+    protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=protocol_names)] = "full",
+    steps: Annotated[list[str] | None, typer.Option(help="Give it several times to try several.")] = None,
+    findings: Annotated[str, typer.Option(metavar="MAP")] = "",
+    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
+    repeats: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    workers: Workers = None,
+    scheduler: Scheduler = "",
+    again: Again = False,
+    as_json: Json = False,
+) -> None:
+    """Measure every cell of the grid that is not finished in --out, and show what they say."""
+    from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
+    from semblance.core.workflows.research.experiments import read_spec, run_experiment
+
+    options = ExperimentOptions(
+        tuple(table or ()),
+        tuple(library or ()),
+        train_on,
+        tuple(test_on or ()),
+        unrelated,
+        _names(learner),
+        tuple(settings or ()),
+        select,
+        select_by,
+        _names(protocol),
+        tuple(steps or ("",)),
+        findings,
+        max_cases,
+        repeats,
+        seed,
+        out.name,
+    )
+    if spec is not None:
+        if options.cases or options.learners:
+            raise BadArguments("The experiment is told twice.", "Give a SPEC.json or options, not both.")
+        chosen, expected = read_spec(spec, data)
+    else:
+        chosen, expected = experiment_spec(options), []
+    with LiveReporter() as reporter:
+        document = run_experiment(
+            chosen,
+            out,
+            workers=workers,
+            scheduler=scheduler,
+            expected=expected,
+            again=again,
+            reporter=reporter,
+        )
+    print_document(document, as_json, show_experiment)
+
+
+@commands.command()
+def resume(
+    folder: Folder,
+    workers: Workers = None,
+    scheduler: Scheduler = "",
+    again: Again = False,
+    as_json: Json = False,
+) -> None:
+    """Go on where the experiment was interrupted; finished cells are not measured again."""
+    from semblance.core.workflows.research.experiments import resume_experiment
+
+    with LiveReporter() as reporter:
+        document = resume_experiment(
+            folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter
+        )
+    print_document(document, as_json, show_experiment)
+
+
+@commands.command()
+def show(folder: Folder, as_json: Json = False) -> None:
+    """What the finished cells say, also while others are being measured."""
+    from semblance.core.workflows.research.experiments import show_experiment as read
+
+    print_document(read(folder), as_json, show_experiment)
+
+
+@commands.command()
+def export(
+    folder: Folder,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")],
+    identified: Annotated[bool, typer.Option(help="Keep names of cases and folders in them.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
+    from semblance.core.workflows.research.experiments import export_experiment
+
+    with ConsoleReporter() as reporter:
+        files = export_experiment(folder, to, identified=identified, reporter=reporter)
+    names = [str(file) for file in files]
+    print_document({"files": names}, as_json, lambda _document: echo("\n".join(names)))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def show_experiment(document: Mapping[str, Any]) -> None:
+    """The scores of every protocol as a table, then the ranks over all cases, then what failed."""
+    for protocol in dict.fromkeys(row["protocol"] for row in document["results"]):
+        rows = [row for row in document["results"] if row["protocol"] == protocol]
+        echo(f"{protocol}:")
+        print_table(_scores(rows))
+    for test in document.get("over_tables", ()):
+        ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        echo(
+            f"{test['protocol']}, {test['score']}, {test['tables']} tables: Friedman chi-squared "
+            f"{test['statistic']:.3f}, p {test['p_value']:.3g}; ranks differ from "
+            f"{test['nemenyi']['critical_difference']:.2f} apart (Nemenyi): "
+            + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
+        )
+    cells = document["cells"]
+    echo(
+        f"{cells['done']} of {cells['total']} cells done, {cells['failed']} failed; seed {document['seed']}; "
+        f"measured on {document['measured_on']} cases"
+    )
+    for note in document["notes"]:
+        echo(note)
+    for cases in document["cases"]:
+        for text in [*cases["notes"], *([cases["problem"]] if cases["problem"] else [])]:
+            echo(f"{cases['name']}: {text}")
+    for row in document["results"]:
+        if row["failed"]:
+            echo(f"failed: {row['cases']}, {row['learner']}: {row['failed']}")
+
+
+def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
+    names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
+    several = len({row["steps"] for row in rows}) > 1
+    table = Table(box=None, pad_edge=False)
+    for column in ("cases", "learner", *(("steps",) if several else ())):
+        table.add_column(column)
+    for name in ("repeats", *names):
+        table.add_column(name, justify="right")
+    table.add_column("patients")
+    for row in rows:
+        done = row["repeats"]
+        table.add_row(
+            clean(row["cases"]),
+            row["learner"],
+            *([row["steps"]] if several else []),
+            f"{done['done']}/{done['of']}",
+            *(_score(row["scores"].get(name)) for name in names),
+            row["patients"],
+        )
+    return table
+
+
+def _score(score: Mapping[str, Any] | None) -> str:
+    if score is None:
+        return "–"
+    low, high = score["ci95"] or (None, None)
+    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{score['mean']:.3f}{spread}"

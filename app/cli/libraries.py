@@ -1,0 +1,118 @@
+"""The commands about libraries: demo, import, features, relink and info."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semblance.app.cli import registry_lists
+from semblance.app.cli.completion import extractor_names
+from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.output import echo, print_document, show_fields
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.show_results import show_import, show_info
+from semblance.core.errors import SemblanceError
+
+commands = typer.Typer()
+
+
+@commands.command()
+def demo(
+    library: Annotated[Path | None, typer.Option(help="Where the demo library is kept.")] = None,
+    headless: Annotated[bool, typer.Option(help="Open no window; write a report and an image.")] = False,
+) -> None:
+    """Make the generated demo library, train BDM+V on it, and open the window on it."""
+    from semblance.app.demo import run_demo
+
+    with ConsoleReporter() as reporter:
+        made = run_demo(library, headless=headless, reporter=reporter)
+    if made.opens_window:
+        from semblance.app.program import open_window
+
+        raise typer.Exit(open_window(made.library))
+    for file in made.files:
+        echo(str(file))
+
+
+@commands.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a zip or a file.")],
+    library: Annotated[Path, typer.Option(metavar="LIB", help="Made when it is not there.")],
+    kind: Annotated[str, typer.Option(help="What the source is; `semblance kinds` lists them.")] = "auto",
+    identified: Annotated[
+        bool, typer.Option(help="Keep patient ids, dates and folders; else codes stand for them.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Catalogue the cases of SOURCE; importing again adds only what is new."""
+    from semblance.core.workflows.library.import_source import import_source
+
+    with ConsoleReporter() as reporter:
+        result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
+    print_document(result.to_json(), as_json, show_import)
+    if not result.added and not result.unchanged:
+        raise SemblanceError(
+            f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
+            "Look at the reasons above, or name the --kind.",
+        )
+
+
+@commands.command()
+def features(
+    library: LibraryPath,
+    extractor: Annotated[
+        str, typer.Option(help="`semblance extractors` lists them.", autocompletion=extractor_names)
+    ],
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Extract a feature set; run again to go on where it stopped."""
+    from semblance.core.features.registry import extractor_class
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.features.extract_features import extract_features
+
+    values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
+    with ConsoleReporter() as reporter:
+        result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)
+    print_document(result.to_json(), as_json, show_fields)
+    if result.failed and not result.cases:
+        raise SemblanceError(
+            f"No case of {library} gave {extractor} features.",
+            f"The first said: {result.failed[0]['reason']}",
+        )
+
+
+@commands.command()
+def relink(
+    library: LibraryPath,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the moved images are now.")],
+    as_json: Json = False,
+) -> None:
+    """Find moved images again by their content."""
+    from semblance.core.workflows.library.relink_images import relink as find
+
+    with ConsoleReporter() as reporter:
+        result = find(library, folder, reporter=reporter)
+    print_document(result.to_json(), as_json, show_fields)
+    if result.still_missing and not result.moved:
+        raise SemblanceError(
+            f"None of the {result.still_missing} missing files of {library} was found under {folder}.",
+            "Name the folder or zip they are in now.",
+        )
+
+
+@commands.command()
+def info(
+    what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}")],
+    as_json: Json = False,
+) -> None:
+    """What a library holds, or which learners, extractors, kinds or protocols there are."""
+    from semblance.core.workflows.library.descriptions import describe_library
+
+    if str(what) in registry_lists.NAMES and not what.exists():
+        registry_lists.show(str(what), as_json)
+    else:
+        print_document(describe_library(what), as_json, show_info)

@@ -1,0 +1,114 @@
+"""The commands that keep libraries whole: doctor, backup, restore and the log of exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.core.errors import SemblanceError
+
+commands = typer.Typer()
+
+
+def show_check(document: Any) -> None:
+    """What a check found, what was mended, and what works."""
+    for found in document["findings"]:
+        echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
+        echo(f"  -> {found['repaired'] or found['remedy']}")
+    echo(f"Checked: {document['counted']}.")
+    for line in document["works"]:
+        echo(f"Works: {line}")
+    if document["moved_to"]:
+        echo(f"What was damaged is kept in {document['moved_to']}.")
+    if document["sound"]:
+        echo("The library is sound.")
+
+
+def show_backup(document: Any) -> None:
+    from semblance.core.imaging.limits import size_text
+
+    echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
+    for name in document["missing"]:
+        echo(f"Not in it, for the library has it no more: {name}")
+
+
+def show_restored(document: Any) -> None:
+    echo(f"{document['library']}: {document['cases']:,} cases.")
+    if document["missing"]:
+        echo(
+            f"{document['missing']:,} files of images are not where they were; "
+            "`semblance relink LIB FOLDER` finds them."
+        )
+
+
+def show_exports(document: Any) -> None:
+    for line in document:
+        who = "identified" if line["identified"] else "de-identified"
+        files = "" if line["files"] == 1 else f", {line['files']} files"
+        by = f", by {line['by']}" if line["by"] else ""
+        echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
+    if not document:
+        echo("Nothing was exported from this library so far.")
+
+
+@commands.command()
+def doctor(
+    library: LibraryPath,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a library; name what is damaged or missing and what still works."""
+    from semblance.core.workflows.maintenance.verify_library import verify_library
+
+    with ConsoleReporter() as reporter:
+        result = verify_library(library, repair=repair, reporter=reporter)
+    print_document(result.to_json(), as_json, show_check)
+    if closed := [finding for finding in result.open_harm if finding.part == "permissions"]:
+        raise SemblanceError(f"{library} could not be checked.", closed[0].remedy)
+    if result.open_harm:
+        count = len(result.open_harm)
+        raise SemblanceError(
+            f"{library} has {count} thing{'s' if count > 1 else ''} damaged or missing.",
+            "Restore a backup for what cannot be mended." if repair else "--repair mends what can be.",
+        )
+
+
+@commands.command()
+def backup(
+    library: LibraryPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .zip file.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a library into one file, without its images; others may go on working."""
+    from semblance.core.workflows.maintenance.backup import back_up
+
+    with ConsoleReporter() as reporter:
+        document = back_up(library, file, reporter=reporter)
+    print_document(document, as_json, show_backup)
+
+
+@commands.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    library: LibraryPath,
+    as_json: Json = False,
+) -> None:
+    """Make a new library of a backup."""
+    from semblance.core.workflows.maintenance.backup import restore as make
+
+    with ConsoleReporter() as reporter:
+        result = make(file, library, reporter=reporter)
+    print_document(result.to_json(), as_json, show_restored)
+
+
+@commands.command("audit-log")
+def audit_log(library: LibraryPath, as_json: Json = False) -> None:
+    """What was exported from a library: when, what, and whether with patients' ids."""
+    from semblance.core.workflows.library.exports import list_exports
+
+    print_document(list_exports(library), as_json, show_exports)

@@ -1,0 +1,144 @@
+"""The commands about kept metrics: their cards, and metrics as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semblance.app.cli.completion import learner_names
+from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.output import echo, print_document, show_fields
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.core.errors import BadArguments
+
+commands = typer.Typer()
+
+MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
+
+
+@commands.command()
+def train(
+    library: LibraryPath,
+    learner: Annotated[
+        str, typer.Option(help="`semblance learners` lists them.", autocompletion=learner_names)
+    ],
+    name: Annotated[str, typer.Option(metavar="METRIC", help="Name of the new metric.")],
+    features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
+    steps: Annotated[str, typer.Option(help="Such as standardise,pca:200.")] = "",
+    findings: Annotated[str, typer.Option(metavar="MAP", help="Such as '1,2=low;4,5=high;3=-'.")] = "",
+    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    judgements: Annotated[str, typer.Option(metavar="LEDGER", help="Learn from these judgements too.")] = "",
+    slider: Annotated[
+        bool, typer.Option("--slider", help="With bdm_v: all steps from visual to diagnostic likeness.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a metric; its scores are measured on held-out patients."""
+    if slider:
+        _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
+        return
+    from semblance.core.metrics.registry import learner_class
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
+
+    values = parse_settings(learner, learner_class(learner).parameters, settings or [])
+    request = TrainRequest(
+        learner, name, features, steps, findings, max_cases, values, seed, judgements=judgements
+    )
+    with ConsoleReporter() as reporter:
+        result = train_metric(library, request, reporter=reporter)
+    print_document(result.to_json(), as_json, show_fields)
+
+
+def _train_slider(
+    library: Path,
+    learner: str,
+    name: str,
+    features: str | None,
+    steps: str,
+    findings: str,
+    max_cases: int | None,
+    settings: list[str] | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.metrics.slider import prepare_slider
+    from semblance.core.workflows.metrics.train_request import TrainRequest
+
+    if learner != BDMVisualShare.name:
+        raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMVisualShare.name} does.")
+    allowed = tuple(one for one in BDMVisualShare.parameters if one.name != "visual_share")
+    values = parse_settings(learner, allowed, settings or [])
+    request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
+    with ConsoleReporter() as reporter:
+        made = prepare_slider(library, request, reporter=reporter)
+    print_document(made.to_json(), as_json, show_fields)
+
+
+@commands.command()
+def card(
+    library: LibraryPath,
+    metric: MetricName,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .md or .json file.")] = None,
+    against: Annotated[str | None, typer.Option(metavar="METRIC", help="Another, side by side.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
+    from semblance.core.reports.write_card import card_markdown, comparison_markdown
+    from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
+
+    if against is not None:
+        table = compared_cards(library, metric, against)
+        rows = [dict(zip(("line", "a", "b", "differs"), row, strict=True)) for row in table.rows]
+        print_document(
+            {"a": metric, "b": against, "lines": rows},
+            as_json,
+            lambda _document: echo(comparison_markdown(table)),
+        )
+    elif out is not None:
+        file = str(write_metric_card(library, metric, out))
+        print_document({"card": file}, as_json, lambda _document: echo(file))
+    else:
+        document = metric_card(library, metric)
+
+        def show(_document: Any) -> None:
+            echo(card_markdown(document))
+
+        print_document(dict(document.values), as_json, show)
+
+
+@commands.command("export-metric")
+def export_metric(
+    library: LibraryPath,
+    metric: MetricName,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .semblance-metric.")],
+    as_json: Json = False,
+) -> None:
+    """Write a metric to one file, for another library or person; it names no case."""
+    from semblance.core.workflows.metrics.metric_exchange import export_metric as export
+
+    with ConsoleReporter() as reporter:
+        file = str(export(library, metric, out, reporter=reporter))
+    print_document({"file": file}, as_json, lambda _document: echo(file))
+
+
+@commands.command("import-metric")
+def import_metric(
+    library: LibraryPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Made by export-metric.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a metric into a library that has its features."""
+    from semblance.core.workflows.metrics.metric_exchange import import_metric as bring
+
+    with ConsoleReporter() as reporter:
+        called = bring(library, file, name, reporter=reporter)
+    print_document({"metric": called}, as_json, lambda _document: echo(f"metric: {called}"))

@@ -1,0 +1,17 @@
+"""What to install where a package that a command or the window needs is not there."""
+
+from __future__ import annotations
+
+#: Package -> the extra of Semblance that brings it. Every other package comes with ``app``.
+EXTRAS = {"distributed": "dask", "dask": "dask", "torch": "deep", "onnxruntime": "deep"}
+
+
+def missing_package(error: BaseException) -> str:
+    """One sentence with the line to run where ``error`` is that of a package that is not installed; else empty."""
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if package in ("", "semblance"):
+        return ""
+    return (
+        f"The package {package} is not installed. Install what this command needs: "
+        f"python -m pip install 'semblance[{EXTRAS.get(package, 'app')}]'"
+    )

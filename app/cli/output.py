@@ -1,0 +1,86 @@
+"""Text on stdout and stderr: single lines, tables, any document, JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+#: Columns of a table that goes into a pipe, and into one that must not be cut.
+PIPE_WIDTH, WIDE = 200, 1000
+#: Control characters, but for ends of lines and tabs.
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+stdout = Console(
+    highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
+)
+
+
+def clean(text: str) -> str:
+    """``text`` with what a terminal would obey spelled out: a file may be called anything."""
+    return _CONTROL_CHARACTERS.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def echo(text: str) -> None:
+    """Text on stdout."""
+    typer.echo(clean(text))
+
+
+def print_error(text: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(clean(text.rstrip()) + "\n")
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, as wide as it is where that is a file."""
+    if sys.stdout.isatty():
+        stdout.print(table)
+    else:
+        Console(highlight=False, markup=False, soft_wrap=True, width=WIDE).print(table)
+
+
+def show_fields(document: Any) -> None:
+    """Any document as indented lines."""
+    for line in _lines(document, 0):
+        echo(line)
+
+
+def _lines(value: Any, depth: int) -> list[str]:
+    pad = "  " * depth
+    if isinstance(value, Mapping):
+        out = []
+        for key, inner in value.items():
+            if isinstance(inner, Mapping | list | tuple) and inner:
+                out += [f"{pad}{key}:", *_lines(inner, depth + 1)]
+            else:
+                out.append(f"{pad}{key}: {_plain(inner)}")
+        return out
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        out = []
+        for inner in value:
+            block = _lines(inner, depth + 1)
+            out += [f"{pad}- {block[0].lstrip()}", *block[1:]] if block else []
+        return out
+    return [f"{pad}{_plain(value)}"]
+
+
+def _plain(value: Any) -> str:
+    if value is None or value in ([], {}, ()):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
+    """``document`` as JSON, or as ``show`` shows it."""
+    if as_json:
+        unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)
+        sys.stdout.write(text + "\n")
+    else:
+        show(document)

@@ -1,0 +1,49 @@
+"""The commands that list what there is to choose from: learners, extractors, kinds and protocols."""
+
+from __future__ import annotations
+
+import typer
+
+from semblance.app.cli.options import Json
+from semblance.app.cli.output import print_document, show_fields
+
+NAMES = ("learners", "extractors", "kinds", "protocols")
+
+commands = typer.Typer()
+
+
+def show(name: str, as_json: bool) -> None:
+    """The list called ``name``."""
+    from semblance.core.workflows.library import descriptions
+
+    describe = {
+        "learners": descriptions.describe_learners,
+        "extractors": descriptions.describe_extractors,
+        "kinds": descriptions.describe_kinds,
+        "protocols": descriptions.describe_protocols,
+    }
+    print_document(describe[name](), as_json, show_fields)
+
+
+@commands.command()
+def learners(as_json: Json = False) -> None:
+    """Every learner with its parameters."""
+    show("learners", as_json)
+
+
+@commands.command()
+def extractors(as_json: Json = False) -> None:
+    """Every extractor with its parameters."""
+    show("extractors", as_json)
+
+
+@commands.command()
+def kinds(as_json: Json = False) -> None:
+    """Every kind of source that can be imported."""
+    show("kinds", as_json)
+
+
+@commands.command()
+def protocols(as_json: Json = False) -> None:
+    """Every evaluation protocol."""
+    show("protocols", as_json)

@@ -1,0 +1,54 @@
+"""The command that asks a library for similar cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semblance.app.cli.options import Json, LibraryPath, parse_region
+from semblance.app.cli.output import print_document
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.show_results import show_cases
+
+commands = typer.Typer()
+
+
+@commands.command()
+def search(
+    library: LibraryPath,
+    metric: Annotated[str, typer.Option(metavar="METRIC")],
+    case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="An image from outside.")] = None,
+    region: Annotated[str | None, typer.Option(metavar="X,Y,W,H", help="Only this part, in pixels.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1)] = 20,
+    diverse: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="0: by distance alone; up to 1: unlike those before.")
+    ] = 0.0,
+    unusual: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="Share of the library's own cases that would have no good match; 0: never."
+        ),
+    ] = 0.01,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Leave a group of features out; several times.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the cases nearest to a case or an image."""
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.searches.explain_distance import result_with_reasons
+    from semblance.core.workflows.searches.search_result import nearest_cases
+
+    query = Query(case, image, parse_region(region))
+    with ConsoleReporter() as reporter:
+        left_out = tuple(without or ())
+        result = nearest_cases(
+            library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
+        )
+        shown = (
+            result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+        )
+    print_document(shown, as_json, show_cases)

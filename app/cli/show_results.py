@@ -1,0 +1,141 @@
+"""Results as a person reads them on stdout: counts, rankings and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from semblance.app.cli.output import clean, echo, show_fields, stdout
+
+#: Case ids shown without --json.
+FEW = 10
+
+
+def show_info(document: Mapping[str, Any]) -> None:
+    """A library, of its case ids the first few."""
+    ids = document["case_ids"]
+    more = len(ids) > FEW
+    show_fields({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
+
+
+def show_import(document: Mapping[str, Any]) -> None:
+    """Counts, then every file that gave no case with its reason."""
+    echo(
+        f"{document['added']} added, {document['unchanged']} unchanged, {len(document['failed'])} failed, "
+        f"{len(document['ignored'])} ignored ({document['kind']})"
+    )
+    counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
+    echo(f"{document['library']}: {document['cases']} cases; {counts}")
+    for note in document.get("notes", ()):
+        echo(note)
+    for case_id in document["removed"]:
+        echo(f"  removed: {case_id}: its file no longer holds it")
+    for path in document["missing"]:
+        echo(f"  missing: {path}")
+    for label in ("failed", "ignored"):
+        for item in document[label]:
+            echo(f"  {label}: {item['path']}: {item['reason']}")
+
+
+def _distance(distance: float) -> str:
+    """Four decimals, and four figures of what is smaller; English as all of the command line."""
+    return f"{distance:#.4g}" if 0 < distance < 0.1 else f"{distance:.4f}"
+
+
+def show_cases(document: Mapping[str, Any]) -> None:
+    """A ranking as a table."""
+    table = Table(box=None, pad_edge=False)
+    for column, justify in (("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for line in document["results"]:
+        cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
+        table.add_row(*map(clean, cells))
+    stdout.print(table)
+    hidden = document["hidden"]
+    echo(
+        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} alike; "
+        f"of the 10 nearest: "
+        + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
+    )
+    vote = document["vote"]
+    if vote["calibrated"]:
+        low, high = vote["interval"]
+        echo(
+            f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
+            f"from {vote['measured_on']}; support, not a diagnosis"
+        )
+        if vote["caution"]:
+            echo(f"The estimate is {vote['caution']}.")
+        if vote["query_trained_on"]:
+            echo("The metric was trained on this query or its patient: it may know it better than others.")
+    elif vote["why_not"]:
+        echo(f"Counts only. {vote['why_not']}")
+    if document["no_good_match"]:
+        echo("No good match: the nearest case is farther than is usual in this library.")
+    for warning in document["warnings"]:
+        echo(warning)
+
+
+def show_scores(document: Mapping[str, Any]) -> None:
+    """Scores of an evaluation as a table: mean and 95 % interval; beside them what its paper prints."""
+    results = document["results"]
+    names = [name for name in document["compared"] if any(name in result["scores"] for result in results)]
+    printed = any(result["printed"] for result in results)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("learner")
+    for name in names:
+        table.add_column(name, justify="right")
+    if printed:
+        table.add_column("paper (printed)")
+    table.add_column("fit s", justify="right")
+    for result in results:
+        cells = [_score(result["scores"].get(name)) for name in names]
+        if printed:
+            cells.append("; ".join(_printed(value) for value in result["printed"]) or "–")
+        table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
+    stdout.print(table)
+    source = document["source"]
+    echo(
+        f"{document['protocol']}, {document['repeats']} repeats, seed {document['seed']}; "
+        f"{source['n_cases']} cases; measured on {document['measured_on']} cases, "
+        f"patients {source['patients']}"
+    )
+    for failure in document["failed"]:
+        echo(f"failed: {failure['learner']}: {failure['reason']}")
+
+
+def show_table_scores(document: Mapping[str, Any]) -> None:
+    """The scores on every table, then the learners' ranks over all of them and every two compared."""
+    for one in document["tables"]:
+        echo(f"{one['source']['path']}:")
+        show_scores(one)
+        echo("")
+    for score, test in document["friedman"].items():
+        ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        echo(
+            f"{score}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"p {test['p_value']:.3g}; average ranks "
+            + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
+        )
+        for pair in document["holm"]:
+            if pair["score"] == score:
+                echo(
+                    f"  {pair['a']} and {pair['b']}: z {pair['z']:.2f}, p {pair['p_value']:.3g}, "
+                    f"after Holm {pair['p_adjusted']:.3g}"
+                )
+    for failure in document["failed_tables"]:
+        echo(f"failed: {failure['path']}: {failure['reason']}")
+
+
+def _score(score: Mapping[str, Any] | None) -> str:
+    if score is None or score["mean"] is None:
+        return "–"
+    low, high = score["ci95"] or (None, None)
+    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{score['mean']:.3f}{spread}"
+
+
+def _printed(value: Mapping[str, Any]) -> str:
+    return f"{value['score']} {value['value']:.3f}"

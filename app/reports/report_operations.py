@@ -1,0 +1,81 @@
+"""Jobs that write reports of the present search, and that open a report again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from semblance.app.shell import exports, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job
+from semblance.core.language import tr
+from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.search import Search
+from semblance.core.workflows.reports import embedded_search
+from semblance.core.workflows.reports import write_reports as workflow
+
+
+def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:
+    """Write the present ranking to ``path``; de-identified unless told otherwise."""
+    state = context.state
+    if state.path is None or state.search is None:
+        return None
+    job = context.jobs.run(
+        tr("Writing {name}", name=path.name),
+        workflow.write_search_report,
+        state.path,
+        state.search,
+        path,
+        options,
+    )
+    return exports.tell_written(context, job, path)
+
+
+def write_reports(
+    context: Context, folder: Path, cases: Sequence[str], kind: str, options: ReportOptions | None = None
+) -> Job | None:
+    """A report for each of ``cases``, asked as the present search is."""
+    state = context.state
+    if state.path is None or state.search is None:
+        return None
+    job = context.jobs.run(
+        tr("Writing reports into {name}", name=folder.name),
+        workflow.write_reports,
+        state.path,
+        state.search,
+        list(cases),
+        folder,
+        kind,
+        options,
+    )
+
+    def show_summary(result: workflow.BatchResult) -> None:
+        summary = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
+        if result.failed:
+            case, reason = result.failed[0]
+            context.messages.warning(
+                tr("{said} {failed:,} cases could not be asked.", said=summary, failed=len(result.failed)),
+                tr("The first, {case}: {reason}", case=case, reason=reason),
+            )
+        else:
+            context.messages.info(summary)
+
+    return context.follow(job, show_summary)
+
+
+def reopen(context: Context, report: Path) -> Job | None:
+    """Show the search that a JSON report was made of."""
+    state = context.state
+    path = state.path
+    if path is None:
+        return None
+    job = context.jobs.run(
+        tr("Opening {name}", name=report.name), embedded_search.reopen_report, path, report, channel="reopen"
+    )
+
+    def show(search: Search) -> None:
+        if state.path == path:
+            state.restore_search(search)
+            search_operations.rank(context)
+
+    return context.follow(job, show)

@@ -1,0 +1,112 @@
+"""Atomic, durable writes: a file is either as it was or whole, also after a crash or a power failure.
+
+Nothing else in the program replaces a file. A file is written under a temporary name beside its own, its bytes
+are forced to the disk, it takes its own name in one step, and then the folder is forced to the disk too. Without the
+first a crash may leave an empty file under the right name; without the last the old file may come back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+#: Ending of the name a file has until it is whole.
+TEMPORARY = ".part"
+#: Older temporary files and folders belong to a program that was killed.
+_ABANDONED_S = 24 * 3600
+#: Longest part of a file's name in its temporary name: file systems allow 255 bytes.
+_NAME_CHARACTERS = 40
+#: What network and foreign file systems answer that cannot force a folder to the disk.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+
+
+def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Make ``content`` the content of ``path``; see :func:`replacing`.
+
+    Raises:
+        OSError: ``path`` cannot be written; whatever was there is unchanged.
+    """
+    with replacing(path, durable=durable) as temporary, temporary.open("xb") as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
+    """A temporary name beside ``path``; the file written there becomes ``path`` at the end of the block.
+
+    When the block raises, the temporary file is removed and ``path`` stays as it was. ``durable=False`` leaves out
+    forcing to the disk, for files that can be made again at any time.
+
+    Raises:
+        OSError: the file cannot take its name, or the disk refuses it.
+    """
+    temporary = path.with_name(f".{path.name[:_NAME_CHARACTERS]}.{secrets.token_hex(4)}{TEMPORARY}")
+    try:
+        yield temporary
+        if durable:
+            move_into_place(temporary, path)
+        else:
+            temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def move_into_place(made: Path, path: Path) -> None:
+    """Give the finished file or folder ``made`` the name ``path`` on the same disk, with all that is in it on the disk.
+
+    Raises:
+        OSError: it cannot be moved or forced to the disk. A folder at ``path`` must be empty.
+    """
+    if made.is_dir():
+        for folder, _, names in os.walk(made):
+            for name in names:
+                _sync_file(Path(folder, name))
+            _sync_folder(Path(folder))
+    else:
+        _sync_file(made)
+    move(made, path)
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename ``source``, whatever it is and without opening it, to ``target`` on the same disk, for good.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    source.replace(target)
+    _sync_folder(target.parent)
+
+
+def remove_abandoned(found: Iterable[Path]) -> None:
+    """Remove those of ``found`` that a killed program left; younger ones may still be worked on."""
+    for path in found:
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _sync_file(path: Path) -> None:
+    # Windows forces only files to the disk that are open for writing.
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise

@@ -1,0 +1,252 @@
+"""The cases of a library as columns: what the window reads instead of the catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.library.finding_letters import finding_letters
+
+Indices = npt.NDArray[np.intp]
+NO_FINDING = -1
+NO_PATIENT = -1
+SORT_KEYS = ("added", "id", "finding", "patient")
+_BETWEEN = "\n"
+#: Findings that stand first wherever they are, so that the commonest keep their colours in every library.
+_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
+
+
+class ImageState(IntEnum):
+    """Whether the image of a case can be shown."""
+
+    OK = 0
+    MISSING = 1
+    UNREADABLE = 2
+    NO_IMAGE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CaseColumns:
+    """An immutable snapshot of n cases, ascending by catalogue row; made by :func:`case_columns`.
+
+    ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
+    ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
+    :class:`ImageState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
+    ``haystack`` is the searchable text of all cases as UTF-8 bytes, case ``i`` from ``starts[i]`` on.
+    """
+
+    case_row: npt.NDArray[np.int64]
+    ids: tuple[str, ...]
+    finding: npt.NDArray[np.int16]
+    findings: tuple[str, ...]
+    patient: npt.NDArray[np.int32]
+    patients: tuple[str, ...]
+    state: npt.NDArray[np.uint8]
+    by_id: npt.NDArray[np.int32]
+    haystack: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What to call each case where there is little room: its file's name, if that tells all apart."""
+        names = tuple(PurePosixPath(name).stem for name in self.ids)
+        if len(set(names)) == len(names):
+            return names
+        return tuple(name.partition("/")[2] or name for name in self.ids)
+
+    @cached_property
+    def letters(self) -> dict[str, str]:
+        """A sign for each finding, all different."""
+        return finding_letters(self.findings)
+
+    @cached_property
+    def finding_counts(self) -> npt.NDArray[np.int64]:
+        """(len(findings) + 1,): cases of each finding; the last number counts those without one."""
+        counts = np.bincount(self.finding.astype(np.int64) + 1, minlength=len(self.findings) + 1)
+        return np.roll(counts, -1)
+
+    @cached_property
+    def patient_count(self) -> int:
+        """How many different patients are known."""
+        return int(np.unique(self.patient[self.patient != NO_PATIENT]).size)
+
+    @property
+    def patients_known(self) -> bool:
+        """Whether every case names its patient."""
+        return bool((self.patient != NO_PATIENT).all()) and len(self) > 0
+
+    def finding_name(self, index: int) -> str | None:
+        code = int(self.finding[index])
+        return None if code == NO_FINDING else self.findings[code]
+
+    def patient_name(self, index: int) -> str | None:
+        code = int(self.patient[index])
+        return None if code == NO_PATIENT else self.patients[code]
+
+    def index_of_row(self, case_row: int) -> int:
+        """The position of a catalogue row in this snapshot, -1 where it is not in it."""
+        place = int(np.searchsorted(self.case_row, case_row))
+        return place if place < len(self) and self.case_row[place] == case_row else -1
+
+    def indices_of_rows(self, case_rows: npt.NDArray[np.int64]) -> Indices:
+        """(n,) the position of each catalogue row in this snapshot, -1 where it is not in it."""
+        if not len(self):
+            return np.full(len(case_rows), -1, dtype=np.intp)
+        places = np.minimum(np.searchsorted(self.case_row, case_rows), len(self) - 1)
+        return np.where(self.case_row[places] == case_rows, places, -1)
+
+    def index_of_id(self, case_id: str) -> int:
+        """The position of a case id, -1 where it is not in this snapshot."""
+        return self._places.get(case_id, -1)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {case_id: place for place, case_id in enumerate(self.ids)}
+
+    def codes(self, findings: Collection[str | None]) -> set[int]:
+        """The codes of finding names; ``None`` stands for cases without a finding."""
+        known: dict[str | None, int] = {name: code for code, name in enumerate(self.findings)}
+        known[None] = NO_FINDING
+        return {known[name] for name in findings if name in known}
+
+    def filtered(self, findings: Collection[int] | None = None, text: str = "") -> Indices:
+        """Ascending positions of the cases that have one of ``findings`` and contain every word of ``text``.
+
+        ``findings`` are codes (-1: no finding); ``None`` lets all through. Words are looked for in the id,
+        the patient and the finding, whatever their case.
+        """
+        keep = np.ones(len(self), dtype=bool)
+        if findings is not None:
+            keep &= self._having(findings)
+        for word in text.casefold().split():
+            named = {code for code, name in enumerate(self.findings) if word in name.casefold()}
+            keep &= self._containing(word.encode()) | self._having(named)
+        return np.flatnonzero(keep)
+
+    def sorted_by(self, key: str, rows: Indices | None = None, *, descending: bool = False) -> Indices:
+        """``rows`` (all cases by default) in order of ``key``, one of ``SORT_KEYS``; ties go by id.
+
+        Cases without a finding or patient come last either way.
+
+        Raises:
+            KeyError: an unknown key.
+        """
+        rank = self._ranks[key]
+        chosen = np.arange(len(self), dtype=np.intp) if rows is None else rows
+        values = rank[chosen]
+        if descending:
+            values = np.where(values == _LAST, values, -values)
+        return chosen[np.argsort(values, kind="stable")]
+
+    @cached_property
+    def _ranks(self) -> dict[str, npt.NDArray[np.int64]]:
+        n = max(len(self), 1)
+        by_id = np.empty(len(self), dtype=np.int64)
+        by_id[self.by_id] = np.arange(len(self))
+        ranks = {"added": np.arange(len(self), dtype=np.int64), "id": by_id}
+        for key, codes in (("finding", self.finding), ("patient", self.patient)):
+            wide = codes.astype(np.int64)
+            ranks[key] = np.where(wide < 0, _LAST, wide * n + by_id)
+        return ranks
+
+    def _having(self, findings: Collection[int]) -> npt.NDArray[np.bool_]:
+        allowed = np.zeros(len(self.findings) + 1, dtype=bool)
+        allowed[[code for code in findings if code < len(self.findings)]] = True
+        return allowed[self.finding]
+
+    def _containing(self, word: bytes) -> npt.NDArray[np.bool_]:
+        found = np.zeros(len(self), dtype=bool)
+        if len(word) > self.haystack.size:
+            return found
+        at = np.flatnonzero(self.haystack[: self.haystack.size - len(word) + 1] == word[0])
+        for offset, byte in enumerate(word[1:], start=1):
+            at = at[self.haystack[at + offset] == byte]
+        found[self._case_of_byte[at]] = True
+        return found
+
+    @cached_property
+    def _case_of_byte(self) -> npt.NDArray[np.int32]:
+        lengths = np.diff(self.starts, append=self.haystack.size)
+        return np.repeat(np.arange(len(self), dtype=np.int32), lengths)
+
+
+_LAST = np.iinfo(np.int64).max
+
+
+def case_columns(
+    case_row: Sequence[int],
+    ids: Sequence[str],
+    findings: Sequence[str | None],
+    patients: Sequence[str | None],
+    states: Sequence[int],
+) -> CaseColumns:
+    """The snapshot of n cases, given in ascending order of their catalogue rows.
+
+    Takes about 0.3 s for 100,000 cases: call it in a worker, it can be pickled.
+    """
+    finding_names, finding = _coded(findings, _by_name)
+    patient_names, patient = _coded(patients, _natural)
+    texts = [
+        f"{name}{_BETWEEN}{whose or ''}{_BETWEEN}".casefold().encode()
+        for name, whose in zip(ids, patients, strict=True)
+    ]
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    keys = [natural_key(name) for name in ids]
+    columns = CaseColumns(
+        case_row=np.asarray(case_row, dtype=np.int64),
+        ids=tuple(ids),
+        finding=finding.astype(np.int16),
+        findings=finding_names,
+        patient=patient.astype(np.int32),
+        patients=patient_names,
+        state=np.asarray(states, dtype=np.uint8),
+        by_id=np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int32),
+        haystack=np.frombuffer(b"".join(texts), dtype=np.uint8),
+        starts=np.cumsum(lengths) - lengths,
+    )
+    _ = columns._ranks, columns._case_of_byte, columns.labels
+    return columns
+
+
+def no_cases() -> CaseColumns:
+    """The snapshot of an empty library."""
+    return case_columns([], [], [], [], [])
+
+
+def natural_key(text: str) -> str:
+    """A key that sorts numbers inside texts by their size: ``IM 2`` before ``IM 10``."""
+    return re.sub(r"\d+", lambda digits: digits.group().zfill(12), text.casefold())
+
+
+def _natural(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=natural_key)
+
+
+def _by_name(names: Iterable[str]) -> list[str]:
+    """Gravest first, then by name: libraries of the same findings show them in the same colours and letters,
+    in whatever order their cases came."""
+
+    def place(name: str) -> tuple[int, str, str]:
+        folded = name.casefold()
+        return _FIRST.index(folded) if folded in _FIRST else len(_FIRST), natural_key(name), name
+
+    return sorted(names, key=place)
+
+
+def _coded(
+    names: Sequence[str | None], sort: Callable[[Iterable[str]], list[str]]
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    known = tuple(sort({name: None for name in names if name is not None}))
+    codes: dict[str | None, int] = {name: code for code, name in enumerate(known)}
+    codes[None] = -1
+    return known, np.array([codes[name] for name in names], dtype=np.int64)

@@ -1,0 +1,77 @@
+"""What every importer does alike: tell images from other files, and report what is no case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import DICOM, foreign_format, has_image_name, sniff
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Entry, Source
+
+_OTHER_KINDS = {
+    ".csv": tr_lazy("a table; import it by itself"),
+    ".npz": tr_lazy("an array file; import it by itself"),
+    ".zip": tr_lazy("a zip inside; unpack it or import it by itself"),
+    ".dcm": tr_lazy("a DICOM file; import it as the kind dicom"),
+}
+
+
+def ignored_files(source: Source) -> Iterator[Rejected]:
+    """The files of ``source.ignored``; ``source.refused`` is told by whoever opened the source."""
+    source.entries()
+    for path, reason in source.ignored:
+        yield Rejected(path, reason, failed=False)
+
+
+def rejection_of(source: Source, entry: Entry) -> Rejected | None:
+    """Why an entry gives no image; ``None`` when it promises one by its name or its first bytes.
+
+    A file of another name is looked into, since a wrong or missing ending must not hide an image.
+    """
+    name = source.label(entry.path)
+    if has_image_name(name):
+        if entry.size == 0:
+            return Rejected(name, tr_lazy("The file is empty (0 bytes)."), failed=True)
+        return None
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _OTHER_KINDS:
+        return Rejected(
+            name, tr_lazy("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
+        )
+    try:
+        head = source.head(entry.path)
+    except BadInput as error:
+        return Rejected(name, error.message, failed=True)
+    found = sniff(head)
+    if found == DICOM:
+        return Rejected(
+            name, tr_lazy("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
+        )
+    if found is not None and entry.size > len(head):
+        return None
+    return Rejected(
+        name, tr_lazy("Not an image: it looks like {head}.", head=foreign_format(head)), failed=False
+    )
+
+
+def common_folder(paths: list[str], wrapping: str = "") -> str:
+    """The folder all ``paths`` lie in, as "a/b", or "" for none.
+
+    A single folder with the images directly in it is one only when it is called ``wrapping``: a zip
+    ``lesions.zip`` of ``lesions/1.png`` wraps its images, ``benign/1.png`` in it says what they show.
+    """
+    folders = [PurePosixPath(path).parent.parts for path in paths]
+    if not folders:
+        return ""
+    common: list[str] = []
+    for parts in zip(*folders, strict=False):
+        if any(part != parts[0] for part in parts):
+            break
+        common.append(parts[0])
+    all_in_one = len(common) == max(len(folder) for folder in folders)
+    if all_in_one and common and common[-1].casefold() != wrapping.casefold():
+        common.pop()
+    return "/".join(common)

@@ -1,0 +1,150 @@
+"""``labels.csv`` beside the images: which finding and patient each image has.
+
+A line names its image in ``path``, ``file``, ``filename``, ``image`` or ``image``, relative to the folder
+of ``labels.csv``; its finding in ``label``, ``finding``, ``class`` or ``diagnosis``; its patient in
+``patient_id``, ``patient`` or ``subject``; a ``case_id`` of its own if it likes. The other columns become
+attributes. Several lines of one image are several cases. An empty finding is no finding; without a column
+of findings the sub-folders speak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Source
+
+NAME = "labels.csv"
+
+_IMAGE = ("path", "file", "filename", "image", "picture")
+_FINDING = ("label", "finding", "class", "diagnosis")
+_PATIENT = ("patient_id", "patient", "subject")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one line says of an image; ``says_finding`` is False when there is no column of findings."""
+
+    where: str
+    finding: str | None
+    says_finding: bool
+    patient: str | None
+    case_id: str
+    attributes: dict[str, str]
+
+
+@dataclass
+class LabelTable:
+    """All ``labels.csv`` of a source: lines by image, the images named as companions (masks) of others,
+    and what is to be reported."""
+
+    lines: dict[str, list[Line]] = field(default_factory=dict)
+    companions: dict[str, str] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
+
+
+def is_label_table(path: str) -> bool:
+    """Whether a path is that of a ``labels.csv``."""
+    return PurePosixPath(path).name.lower() == NAME
+
+
+def read_label_tables(source: Source, images: list[str]) -> LabelTable:
+    """Every ``labels.csv`` of the source, matched with ``images``; damage is reported, never raised."""
+    listing = LabelTable()
+    for entry in source.entries():
+        if entry.path and is_label_table(entry.path):
+            listing.files.add(entry.path)
+            try:
+                text = read_csv(source.read(entry.path), entry.path)
+                _read(text, entry.path, images, listing)
+            except BadInput as error:
+                listing.rejected.append(Rejected(entry.path, str(error), failed=True))
+            else:
+                listing.rejected.append(Rejected(entry.path, tr_lazy("Read as labels."), failed=False))
+    for path in listing.lines:
+        listing.companions.pop(path, None)
+    return listing
+
+
+def _read(text: CsvText, path: str, images: list[str], listing: LabelTable) -> None:
+    header = text.header
+    image = column_named(header, *_IMAGE)
+    if image is None:
+        raise BadInput(
+            tr_lazy("No column of '{path}' names the images, so it was not used.", path=path),
+            tr_lazy("Name it '{image}'.", image=_IMAGE[1]),
+        )
+    finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
+    case_id = column_named(header, "case_id")
+    others = [i for i in range(len(header)) if i not in (image, finding, patient, case_id)]
+    finder = _Finder(images, path)
+    for failed in text.failed:
+        listing.rejected.append(
+            Rejected(
+                f"{path}:{failed.line}",
+                tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+                failed=True,
+            )
+        )
+    for row, number in zip(text.rows, text.lines, strict=True):
+        found = finder.find(row[image])
+        if found is None:
+            reason = tr_lazy(
+                "Line {number} names '{row}', which is not there.", number=number, row=row[image]
+            )
+            listing.rejected.append(Rejected(f"{path}:{number}", reason, failed=True))
+            continue
+        listing.lines.setdefault(found, []).append(
+            Line(
+                f"{path}:{number}",
+                (row[finding] or None) if finding is not None else None,
+                finding is not None,
+                (row[patient] or None) if patient is not None else None,
+                row[case_id] if case_id is not None else "",
+                {header[i]: row[i] for i in others if row[i]},
+            )
+        )
+        for index in others:
+            for companion in _named(row[index], finder):
+                listing.companions.setdefault(companion, found)
+
+
+def _named(cell: str, finder: _Finder) -> Iterator[str]:
+    """Images that a cell of another column names (masks, other views), several parted by ``;``."""
+    for part in cell.split(";"):
+        found = finder.exactly(part.strip())
+        if found is not None:
+            yield found
+
+
+class _Finder:
+    """Finds the image that a line means: by its path, without regard to case, or by its name alone where
+    only one has it (also without the ending)."""
+
+    def __init__(self, images: list[str], listing: str) -> None:
+        self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
+        self._paths = set(images)
+        self._loosely: dict[str, str | None] = {}
+        for path in images:
+            parts = PurePosixPath(path)
+            for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
+                folded = key.casefold()
+                self._loosely[folded] = None if folded in self._loosely else path
+
+    def exactly(self, text: str) -> str | None:
+        written = text.replace("\\", "/").removeprefix("./")
+        return next((path for path in (self._folder + written, written) if path in self._paths), None)
+
+    def find(self, text: str) -> str | None:
+        exact = self.exactly(text)
+        if exact is not None or not text:
+            return exact
+        written = text.replace("\\", "/").removeprefix("./").casefold()
+        within = self._loosely.get(self._folder.casefold() + written)
+        return within or self._loosely.get(written) or self._loosely.get(PurePosixPath(written).name)

@@ -1,0 +1,222 @@
+"""Scans that a table speaks of: DICOM series and objects, volumes in array files, single images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.arrays import ArrayFile
+from semblance.core.imaging.dicom.dicom_file import open_dicom
+from semblance.core.imaging.dicom.geometry import SlicePlane, distance_between
+from semblance.core.imaging.formats import DICOM, has_image_name, sniff
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
+from semblance.core.imaging.volume import Spacing
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
+
+_NO_SCANS = ("mask", "label", "segment", "seg_")
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Where a scan lies, as a :class:`FoundCase` names it, and what is known of it before it is decoded.
+
+    ``shape`` (depth, height, width), ``None`` for an image; ``plane`` of a DICOM series' first slice;
+    ``names``: what a table may call it.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    member: str = ""
+    frame: int | None = None
+    slices: tuple[tuple[str, int | None], ...] = ()
+    shape: tuple[int, int, int] | None = None
+    spacing: Spacing | None = None
+    plane: SlicePlane | None = None
+    patient: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.path, *(path for path, _ in self.slices))))
+
+    def voxel_of(self, x: float, y: float, z: float) -> tuple[float, float, float]:
+        """Indices (z, y, x) of the point (x, y, z) mm: in the patient for DICOM, from the middle of the first
+        voxel for arrays.
+
+        Raises:
+            BadInput: the scan does not tell its spacing.
+        """
+        if self.spacing is None:
+            raise BadInput(
+                tr_lazy(
+                    "'{names}' does not tell its spacing, so a position in mm cannot be found in it",
+                    names=self.names[0],
+                ),
+                "Give x, y and z in voxels, or put an array 'spacing' beside the volume.",
+            )
+        if self.plane is None:
+            return z / self.spacing[0], y / self.spacing[1], x / self.spacing[2]
+        column, row, above = self.plane.pixels_of(np.array([[x, y, z]], dtype=np.float64))[0].tolist()
+        return above / self.spacing[0], row - 0.5, column - 0.5
+
+
+@dataclass
+class Scans:
+    """All scans of a source, and the files that are none."""
+
+    found: list[Scan] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    _by_name: dict[str, list[Scan]] = field(default_factory=dict)
+
+    def add(self, scan: Scan) -> None:
+        self.found.append(scan)
+        for name in dict.fromkeys(name.casefold() for name in scan.names):
+            self._by_name.setdefault(name, []).append(scan)
+
+    def named(self, *names: str) -> Scan | None:
+        """The scan called by the first of ``names`` that any is called by.
+
+        Raises:
+            BadInput: several are.
+        """
+        for name in names:
+            scans = self._by_name.get(name.strip().replace("\\", "/").removeprefix("./").casefold(), [])
+            if len(scans) > 1:
+                raise BadInput(tr_lazy("'{name}' may mean {n} scans of the source", name=name, n=len(scans)))
+            if scans:
+                return scans[0]
+        return None
+
+
+def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> Scans:
+    """The scans among ``entries``; headers are read, nothing is decoded."""
+    scans = Scans()
+    instances: list[Instance] = []
+    with ImageReader() as reader:
+        for number, entry in enumerate(entries):
+            if number % 50 == 0:
+                reporter.check_cancelled()
+            if PurePosixPath(source.label(entry.path)).suffix.lower() == ".npz":
+                _arrays(source, entry.path, reader, scans)
+            elif has_image_name(source.label(entry.path)):
+                scans.add(Scan(entry.path, _file_names(entry.path)))
+            else:
+                _dicom(source, entry.path, instances, scans)
+    for group in grouped(instances):
+        scans.add(_series(group))
+    return scans
+
+
+def unused_files(scans: Scans, used: set[Scan], what: str) -> Iterator[Rejected]:
+    """Every file of the scans that gave no case; ``what`` says why."""
+    taken = {path for scan in used for path in scan.paths}
+    told: set[str] = set()
+    for scan in scans.found:
+        for path in scan.paths:
+            if path not in taken and path not in told:
+                told.add(path)
+                yield Rejected(path, what, failed=False)
+
+
+def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -> None:
+    try:
+        head = source.head(path)
+        if sniff(head) != DICOM:
+            scans.rejected.append(
+                Rejected(path, tr_lazy("Neither a scan nor a table of regions."), failed=False)
+            )
+            return
+        with source.stream(path) as file:
+            opened = open_dicom(file, source.label(path), (*HEADER_TAGS, "DirectoryRecordSequence"))
+            instance = instance_of(
+                path, opened.dataset, pixels=bool(opened.pixels), pseudonyms=source.pseudonyms
+            )
+    except BadInput as error:
+        scans.rejected.append(Rejected(path, str(error), failed=True))
+        return
+    if instance.pixels:
+        instances.append(instance)
+    else:
+        scans.rejected.append(Rejected(path, tr_lazy("A DICOM object without pixels."), failed=False))
+
+
+def _series(group: Group) -> Scan:
+    first = group.instances[0]
+    planes = [one.plane for one in group.instances if one.plane is not None]
+    rows, columns, _ = first.size
+    names = [group.key, first.series, *_folder_names(group)]
+    for one in group.instances:
+        names += _file_names(one.path)
+    between = distance_between(planes) if len(planes) == len(group.instances) > 1 else None
+    in_plane = planes[0].spacing if planes else None
+    depth = len(group.instances) if group.is_volume else first.frames
+    return Scan(
+        first.path,
+        tuple(name for name in names if name),
+        slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
+        shape=(depth, rows, columns) if depth > 1 else None,
+        spacing=None if between is None or in_plane is None else (between, *in_plane),
+        plane=planes[0] if planes else None,
+        patient=first.patient,
+    )
+
+
+def _folder_names(group: Group) -> list[str]:
+    folders = {PurePosixPath(one.path).parent for one in group.instances}
+    if len(folders) != 1 or not group.is_volume:
+        return []
+    folder = folders.pop()
+    return [] if folder == PurePosixPath(".") else [str(folder), folder.name]
+
+
+def _file_names(path: str) -> tuple[str, ...]:
+    parts = PurePosixPath(path)
+    return path, parts.name, parts.stem
+
+
+def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> None:
+    try:
+        file = reader.array_file(source.address(path))
+        volumes = {name: file.header(name).shape for name in file.names if _may_be_scans(file, name)}
+        spacing = file.read(SPACING) if SPACING in file.names else None
+    except BadInput as error:
+        scans.rejected.append(Rejected(path, str(error), failed=True))
+        return
+    if not volumes:
+        reason = tr_lazy("An array file without volumes (slices x rows x columns).")
+        scans.rejected.append(Rejected(path, reason, failed=True))
+    for name, shape in volumes.items():
+        # Of one array its file's name will do.
+        own = [f"{one}!{name}" for one in _file_names(path)] + [name]
+        own += _file_names(path) if len(volumes) == 1 else []
+        several = len(shape) == 4 and shape[3] != 1
+        for row in range(shape[0] if several else 1):
+            names = [f"{one}[{row}]" for one in own] if several else own
+            if several and shape[0] == 1:
+                names += own
+            depth, height, width = shape[1:4] if several else shape[:3]
+            scans.add(
+                Scan(
+                    path,
+                    tuple(names),
+                    name,
+                    row if several else None,
+                    shape=(depth, height, width),
+                    spacing=None if spacing is None else stored_spacing(spacing, row),
+                )
+            )
+
+
+def _may_be_scans(file: ArrayFile, name: str) -> bool:
+    shape = file.header(name).shape
+    if 0 in shape or any(word in name.casefold() for word in _NO_SCANS):
+        return False
+    return is_volume_shape(shape) or (len(shape) == 4 and is_volume_shape(shape[1:]))

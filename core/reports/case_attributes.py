@@ -1,0 +1,134 @@
+"""Which attributes of a case a report shows: those that can only hold a term or a number, unless more is ticked.
+
+What is typed freely (a comment, BodyPartExamined, a column of ``labels.csv``) may name the patient in words that
+nothing else knows. So an attribute is shown by its name *and* its value: both have to be among those below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from semblance.core.imaging.pseudonyms import is_identifying
+from semblance.core.language import tr_lazy
+
+#: Attributes that say where a case is filed and when it was made: shown where the patient may be known.
+_FILED = frozenset(("date", "study", "series", "instance", "of"))
+#: The oldest are one group: few people are as old (PS3.15, and HIPAA's limit of 89 years).
+_OLDEST = 90
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_MODALITIES = _terms(
+    "AR AU BDUS BI BMD CR CT DMS DG DX ECG EEG ES GM HD IO IVOCT IVUS KER LEN LS MG MR NM OAM OCT OP OPM OPT "
+    "OPTBSV OPTENF OPV OT PT PX RF RG SC SM SMR SRF TG US VA XA XC"
+)
+_SIDES = frozenset(("l", "r", "b", "u", "left", "right", "both", "bilateral", "unpaired"))
+_VIEWS = _terms(
+    "AP PA LL RL RLD LLD RLO LLO AX SAX LATERAL LAT FRONTAL OBLIQUE AXIAL SAGITTAL CORONAL CC MLO ML LM LMO "
+    "XCC XCCL XCCM SIO ISO FB CV AT SUPINE PRONE"
+)
+_SEXES = {"f": "F", "female": "F", "m": "M", "male": "M", "o": "O", "other": "O"}
+_TISSUES = frozenset(("fatty", "fatty-glandular", "glandular", "dense", "dense-glandular"))
+
+_ABNORMALITIES = frozenset(
+    (
+        "mass",
+        "calcification",
+        "circumscribed mass",
+        "spiculated mass",
+        "ill-defined mass",
+        "architectural distortion",
+        "asymmetry",
+        "normal",
+    )
+)
+
+
+def _one_of(terms: frozenset[str], fold: Callable[[str], str]) -> Callable[[str], str | None]:
+    return lambda text: text if fold(text) in terms else None
+
+
+def _number(text: str) -> str | None:
+    """A small number, as of millimetres or of a scale: longer ones may be somebody's."""
+    return text if re.fullmatch(r"\d{1,3}(?:\.\d{1,3})?", text) else None
+
+
+def _category(text: str) -> str | None:
+    """A category of BI-RADS or ACR: ``4``, ``4a``, ``B``."""
+    return text if re.fullmatch(r"[0-6][abcABC]?|[A-D]", text) else None
+
+
+def _decade(text: str) -> str | None:
+    """``40–49`` of ``47``, ``47.5`` and DICOM's ``047Y``."""
+    found = re.fullmatch(r"0*(\d{1,3})(?:\.\d+)?\s*(?:Y|years?)?", text)
+    months = re.fullmatch(r"\d{1,4}\s*[MWD]", text)
+    if months:
+        return "0–9" if int(text.rstrip("MWD ")) <= {"M": 119, "W": 519, "D": 3649}[text[-1]] else None
+    if found is None or int(found[1]) > 130:
+        return None
+    first = int(found[1]) // 10 * 10
+    return f"{_OLDEST}+" if first >= _OLDEST else f"{first}–{first + 9}"
+
+
+#: Name of an attribute -> its value as it may be shown, ``None`` where it is no such value.
+_ALLOWED: dict[str, Callable[[str], str | None]] = {
+    "modality": _one_of(_MODALITIES, str.upper),
+    "laterality": _one_of(_SIDES, str.lower),
+    "breast": _one_of(_SIDES, str.lower),
+    "view": _one_of(_VIEWS, str.upper),
+    "sex": lambda text: _SEXES.get(text.lower()),
+    "age": _decade,
+    "burnt_in_text": _one_of(frozenset(("yes", "no", "possible")), str.lower),
+    "tissue": _one_of(_TISSUES, str.lower),
+    "abnormality": _one_of(_ABNORMALITIES, str.lower),
+    "callback": _one_of(frozenset(("yes", "no")), str.lower),
+    "split": _one_of(frozenset(("train", "training", "val", "validation", "test")), str.lower),
+    "density": _category,
+    "birads": _category,
+    "bi-rads": _category,
+    "assessment": _category,
+    "subtlety": _category,
+    "diameter_mm": _number,
+}
+#: What importers call attributes -> how a report does.
+_TITLES = {
+    "laterality": tr_lazy("Laterality"),
+    "view": tr_lazy("View"),
+    "note": tr_lazy("Note"),
+    "modality": tr_lazy("Modality"),
+    "geometry": tr_lazy("Geometry"),
+    "burnt_in_text": tr_lazy("Burnt-in text"),
+    "body_part": tr_lazy("Body part"),
+    "age": tr_lazy("Age"),
+    "sex": tr_lazy("Sex"),
+}
+
+
+def attribute_title(name: str) -> str:
+    """What a report calls the attribute ``name``."""
+    return _TITLES.get(name, name.capitalize())
+
+
+def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_text: bool) -> dict[str, str]:
+    """The attributes a report shows, sorted by name.
+
+    Terms and numbers of the allow-list always, ages by decade unless ``identified``; what tells the patient or
+    where the case is filed only if ``identified``; everything else only with ``free_text``.
+    """
+    shown = {}
+    for name, value in sorted(attributes.items()):
+        allow = _ALLOWED.get(name.strip().lower())
+        allowed = None if allow is None else allow(value.strip())
+        if name in _FILED or is_identifying(name):
+            keep = value if identified else None
+        elif allowed is not None:
+            keep = value if identified else allowed
+        else:
+            keep = value if free_text else None
+        if keep is not None:
+            shown[name] = keep
+    return shown

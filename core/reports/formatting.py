@@ -1,0 +1,76 @@
+"""How distances, times and regions are written; distances with enough digits to tell neighbours of a ranking apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from semblance.core.imaging.region import Region
+from semblance.core.language import format_number, tr_lazy
+
+#: Digits after the point at first, and at most; figures at most of the largest that is looked at.
+FEWEST, MOST, FIGURES = 3, 6, 5
+#: Ranks that are looked at: about those that are seen at once.
+SEEN = 20
+#: Two distances that differ by less than this share are one, computed twice.
+_SAME = 1e-6
+
+
+def distance_text(distance: float, digits: int = FEWEST) -> str:
+    """``digits`` decimals for ordinary distances, as many figures for very small and very large ones."""
+    if distance == 0 or 0.001 <= abs(distance) < 100:
+        return format_number(distance, f".{digits}f")
+    if abs(distance) < 0.001 or abs(distance) >= 100_000:
+        return format_number(distance, f".{digits - 1}e")
+    return format_number(distance, f".{digits - FEWEST}f")
+
+
+def digits_for(distances: Sequence[float]) -> int:
+    """With how many digits :func:`distance_text` tells most neighbours of a ranking apart, 3 to 6.
+
+    The same for the whole ranking, and no more than its size asks for: distances near 2 get four at most,
+    distances near 0.002 six.
+    """
+    first = [float(one) for one in distances[:SEEN]]
+    largest = max(map(abs, first), default=0.0)
+    if not 0.0 < largest < math.inf:
+        return FEWEST
+    most = FIGURES
+    if largest >= 0.001:
+        most = min(MOST, max(FEWEST, FIGURES - 1 - math.floor(math.log10(largest))))
+    pairs = [(a, b) for a, b in itertools.pairwise(first) if not math.isclose(a, b, rel_tol=_SAME)]
+
+    def apart(digits: int) -> int:
+        return sum(distance_text(a, digits) != distance_text(b, digits) for a, b in pairs)
+
+    return max(range(FEWEST, most + 1), key=apart)
+
+
+def time_text(moment: str) -> str:
+    """``2026-03-01 14:05 UTC`` from ISO 8601; other text as it is."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    zone = at.tzname()
+    return f"{at:%Y-%m-%d %H:%M}{f' {zone}' if zone else ''}"
+
+
+def region_text(region: Region) -> str:
+    """``30 × 20 px at 4, 5``, in a volume with its slices, counted from 1 as the viewer does."""
+    text = tr_lazy(
+        "{width} × {height} px at {x}, {y}", width=region.width, height=region.height, x=region.x, y=region.y
+    )
+    if region.z is None:
+        return text
+    first, last = region.z + 1, region.z + region.depth
+    if first == last:
+        return tr_lazy("{place}, slice {first}", place=text, first=first)
+    return tr_lazy("{place}, slices {first} to {last}", place=text, first=first, last=last)
+
+
+def signed_text(amount: float) -> str:
+    """``+0.071``, with a true minus sign."""
+    return f"{'−' if amount < 0 else '+'}{distance_text(abs(amount))}"

@@ -1,0 +1,380 @@
+"""The canvas of a plot: lines, bands and measured text at exact pixels, drawn by Matplotlib without a screen."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.language import translate
+
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontProperties
+
+ThemeName = Literal["dark", "light", "print"]
+Format = Literal["png", "svg", "pdf"]
+Values = npt.NDArray[np.float64]
+
+TICK, TEXT = 10, 11
+#: Smaller pages are drawn at this size (times the text scale); who shows them scales.
+LEAST = (240, 120)
+LONGEST = 16_384
+_LONGEST_LINE = 500
+#: More marks than these would make a drawing of lines too large to open.
+_RASTERISED = 5_000
+_FALLBACK = "DejaVu Sans"
+#: For names in other scripts, as far as they are installed.
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+)
+_SALT = "semblance"
+#: None leaves an entry out: an image tells neither when nor with what it was made.
+_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
+    "pdf": dict.fromkeys(("Creator", "Producer", "CreationDate")),
+}
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours (``#RRGGBB``) of a plot."""
+
+    panel: str
+    text: str
+    second: str
+    third: str
+    faint: str
+    line: str
+    strong_line: str
+    accent: str
+
+
+PALETTES: dict[str, Palette] = {
+    "dark": Palette("#1A1A1C", "#ECECEE", "#ADADB4", "#94949C", "#5C5C63", "#2A2A2E", "#3D3D43", "#9A92FF"),
+    "light": Palette("#FBFBFC", "#17171A", "#4E4E56", "#6B6B74", "#A9A9B0", "#E3E3E7", "#CBCBD1", "#5549D6"),
+    "print": Palette("#FFFFFF", "#000000", "#3A3A40", "#5E5E66", "#A9A9B0", "#E3E3E7", "#A0A0A8", "#5549D6"),
+}
+
+
+@dataclass(frozen=True)
+class PlotLayout:
+    """Theme, size and texts of a plot.
+
+    ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
+    names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
+    was measured) stand above.
+    """
+
+    theme: ThemeName = "dark"
+    size: tuple[int, int] = (480, 200)
+    ratio: float = 1.0
+    format: Format = "png"
+    named: bool = True
+    text_scale: float = 1.0
+    family: str = ""
+    title: str = ""
+    note: str = ""
+
+    def canvas(self) -> PlotCanvas:
+        """An empty canvas; errors as of :class:`PlotCanvas`."""
+        return PlotCanvas(self.theme, self.size, self.ratio, self.text_scale, self.family)
+
+
+@dataclass(frozen=True)
+class TextRun:
+    """A stretch of text in one colour and weight."""
+
+    text: str
+    colour: str
+    weight: int = 400
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels from the top left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+    def overlaps(self, other: Box) -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+class PlotCanvas:
+    """Draws at pixels from the top left; text sizes grow by ``text_scale``.
+
+    ``size`` is in logical pixels, of which each takes ``ratio`` in a PNG. ``family`` is the wanted font;
+    where it is not found, Matplotlib's own takes its place.
+
+    Raises:
+        KeyError: an unknown theme.
+        ValueError: a size or ratio beyond reason.
+    """
+
+    def __init__(
+        self,
+        theme: ThemeName,
+        size: tuple[int, int],
+        ratio: float = 1.0,
+        text_scale: float = 1.0,
+        family: str = "",
+    ) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.transforms import Affine2D
+
+        self.colours = PALETTES[theme]
+        self.width, self.height = (
+            max(round(least * text_scale), given) for least, given in zip(LEAST, size, strict=True)
+        )
+        if not 0.25 <= ratio <= 8 or max(self.width, self.height) * ratio > LONGEST:
+            raise ValueError(f"a layout of {size} at ratio {ratio}")
+        self._ratio, self._scale = ratio, text_scale
+        self._family = family if family in _weights() else _FALLBACK
+        # 72 dots an inch: a point of text is then a pixel.
+        self._figure = Figure(
+            (self.width / 72, self.height / 72), dpi=72 * ratio, facecolor=self.colours.panel
+        )
+        canvas: Any = FigureCanvasAgg(self._figure)
+        self._renderer = canvas.get_renderer()
+        self._place = (
+            Affine2D().translate(0, -self.height).scale(1 / 72, -1 / 72) + self._figure.dpi_scale_trans
+        )
+        self._order = 0
+
+    def px(self, size: float) -> float:
+        """A length that grows with the text."""
+        return size * self._scale
+
+    def line(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        colour: str,
+        width: float = 1.0,
+        dashes: tuple[float, ...] = (),
+    ) -> None:
+        """A line through the points; NaN interrupts it."""
+        from matplotlib.lines import Line2D
+
+        style: Any = (0, dashes) if dashes else "-"
+        artist = Line2D(
+            np.asarray(x),
+            np.asarray(y),
+            color=colour,
+            linewidth=width,
+            linestyle=style,
+            transform=self._place,
+        )
+        artist.set_solid_joinstyle("round")
+        artist.set_dash_capstyle("butt")
+        self._figure.add_artist(self._above(artist))
+
+    def band(self, x: Values, low: Values, high: Values, colour: str, alpha: float) -> None:
+        """The surface between two lines, left out where either is NaN."""
+        from matplotlib.patches import Polygon
+
+        for part in _stretches(~np.isnan(low) & ~np.isnan(high)):
+            corners = np.concatenate(
+                [
+                    np.column_stack([x[part], low[part]]),
+                    np.column_stack([x[part], high[part]])[::-1],
+                ]
+            )
+            patch = Polygon(corners, closed=True, facecolor=colour, edgecolor="none", alpha=alpha)
+            patch.set_transform(self._place)
+            self._figure.add_artist(self._above(patch))
+
+    def dot(self, x: float, y: float, colour: str, radius: float = 3.5) -> None:
+        """A point with a rim in the background's colour."""
+        from matplotlib.lines import Line2D
+
+        artist = Line2D([x], [y], marker="o", markersize=2 * radius, color=colour, transform=self._place)
+        artist.set_markeredgecolor(self.colours.panel)
+        artist.set_markeredgewidth(1.5)
+        self._figure.add_artist(self._above(artist))
+
+    def points(self, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, marker: str, radius: float) -> None:
+        """Many marks of one shape (one of Matplotlib's); above 5,000 they are an image within the plot."""
+        from matplotlib.lines import Line2D
+
+        artist = Line2D(np.asarray(x), np.asarray(y), linestyle="none", transform=self._place)
+        artist.set_marker(marker)
+        artist.set_markersize(2 * radius)
+        artist.set_color(colour)
+        artist.set_markeredgecolor(self.colours.panel)
+        artist.set_markeredgewidth(min(0.4, radius / 6))
+        artist.set_rasterized(np.size(x) > _RASTERISED)
+        self._figure.add_artist(self._above(artist))
+
+    def dim(self, box: Box, alpha: float = 0.75) -> None:
+        """Dim what lies under text in ``box``."""
+        from matplotlib.patches import Rectangle
+
+        patch = Rectangle(
+            (box.left, box.top), box.width, box.height, facecolor=self.colours.panel, edgecolor="none"
+        )
+        patch.set_alpha(alpha)
+        patch.set_transform(self._place)
+        self._figure.add_artist(self._above(patch))
+
+    def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
+        font = self._font(size, weight)
+        with _without_glyph_warnings():
+            extent = self._renderer.get_text_width_height_descent(_one_line(text), font, False)
+        return float(extent[0]) / self._ratio
+
+    def text_runs_width(self, runs: Sequence[TextRun], size: float = TICK) -> float:
+        return sum(self.text_width(run.text, size, run.weight) for run in runs)
+
+    def elided(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
+        """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
+        text = translate(text)[:_LONGEST_LINE]
+        if self.text_width(text, size, weight) <= room:
+            return text
+        ends = range(len(text))
+        fits = bisect.bisect_right(
+            ends, room, key=lambda end: self.text_width(text[:end].rstrip() + "…", size, weight)
+        )
+        return text[: fits - 1].rstrip() + "…" if fits > 1 else ""
+
+    def write(
+        self,
+        x: float,
+        middle: float,
+        text: str,
+        colour: str,
+        *,
+        size: float = TICK,
+        weight: int = 400,
+        align: Literal["left", "center", "right"] = "left",
+        upright: bool = False,
+        halo: bool = False,
+    ) -> None:
+        """One line of text, the height of its capitals centred on ``middle``; ``upright`` reads upwards."""
+        from matplotlib.patheffects import withStroke
+        from matplotlib.text import Text
+
+        # Capitals are about 0.72 of a sans's size; centring on them keeps lines level whatever the letters.
+        drop = 0.36 * self.px(size)
+        artist = Text(
+            x + drop if upright else x,
+            middle if upright else middle + drop,
+            _one_line(text),
+            color=colour,
+            fontproperties=self._font(size, weight),
+            horizontalalignment="center" if upright else align,
+            verticalalignment="baseline",
+            rotation=90 if upright else 0,
+            parse_math=False,
+        )
+        if upright:
+            artist.set_rotation_mode("anchor")
+        artist.set_transform(self._place)
+        if halo:
+            artist.set_path_effects([withStroke(linewidth=2, foreground=self.colours.panel)])
+        self._figure.add_artist(self._above(artist))
+
+    def draw_text_runs(
+        self, x: float, middle: float, runs: Sequence[TextRun], *, size: float = TICK, halo: bool = False
+    ) -> None:
+        """Stretches of text one after the other."""
+        for run in runs:
+            self.write(x, middle, run.text, run.colour, size=size, weight=run.weight, halo=halo)
+            x += self.text_width(run.text, size, run.weight)
+
+    def save(self, format: Format) -> bytes:
+        """The plot as a file; equal plots give equal bytes."""
+        import matplotlib
+
+        buffer = io.BytesIO()
+        settings: dict[Any, Any] = {"svg.hashsalt": _SALT, "pdf.fonttype": 42, "svg.fonttype": "path"}
+        with matplotlib.rc_context(settings), _without_glyph_warnings():
+            self._figure.savefig(
+                buffer,
+                format=format,
+                dpi=72 * self._ratio if format == "png" else 72,
+                facecolor=self.colours.panel,
+                metadata=_METADATA[format],
+            )
+        return buffer.getvalue()
+
+    def _font(self, size: float, weight: int) -> FontProperties:
+        there = min(_weights()[self._family], key=lambda one: (abs(one - weight), -one))
+        return _font(self._family, round(self.px(size), 2), there)
+
+    def _above(self, artist: Any) -> Any:
+        self._order += 1
+        artist.set_zorder(self._order)
+        return artist
+
+
+def _stretches(there: npt.NDArray[np.bool_]) -> list[slice]:
+    """Slices of neighbouring ``True``, at least two long."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], there, [False]])))
+    pairs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    return [slice(start, end) for start, end in pairs if end - start > 1]
+
+
+@cache
+def _weights() -> dict[str, set[int]]:
+    """The weights there are of every font family; asking for another is a message in the log."""
+    from matplotlib.font_manager import fontManager, weight_dict
+
+    found: dict[str, set[int]] = {}
+    for font in fontManager.ttflist:
+        weight = font.weight
+        found.setdefault(font.name, set()).add(weight if isinstance(weight, int) else weight_dict[weight])
+    return found
+
+
+@cache
+def _font(family: str, size: float, weight: int) -> FontProperties:
+    from matplotlib.font_manager import FontProperties
+
+    others = [name for name in _OTHER_SCRIPTS if weight in _weights().get(name, ())]
+    return FontProperties(family=list(dict.fromkeys([family, _FALLBACK, *others])), size=size, weight=weight)
+
+
+def _one_line(text: str) -> str:
+    """``text`` in the user's language, without what breaks a line."""
+    return "".join(letter if letter.isprintable() else " " for letter in translate(text)[:_LONGEST_LINE])
+
+
+@contextlib.contextmanager
+def _without_glyph_warnings() -> Iterator[None]:
+    """A letter no font has is drawn as a box; that is no reason for a warning to anybody."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)
+        yield

@@ -1,0 +1,145 @@
+"""Thumbnails of cases in the size of a card, also with a given window and level."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging import ImageAddress, ImageReader, open_image
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import CaseDetails
+from semblance.core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+from semblance.core.workflows.imaging.library_cache import cached_library
+
+
+@dataclass(frozen=True)
+class CardImage:
+    """A decoded thumbnail of the case ``row``: (h, w) grey or (h, w, 3) RGB uint8, or why there is none."""
+
+    row: int
+    pixels: npt.NDArray[np.uint8] | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class WindowLevel:
+    """How a grey image is seen: values up to ``low`` black, from ``high`` on white; ``negative``: the other
+    way round than the image is meant.
+
+    ``unit``, ``bits``: of that image; only images with the same have comparable values.
+    """
+
+    low: float
+    high: float
+    unit: str = ""
+    bits: int = 8
+    negative: bool = False
+
+
+def card_images(
+    library: Path,
+    rows: Sequence[int],
+    longest: int,
+    window_level: WindowLevel | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> list[CardImage]:
+    """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
+
+    With ``window_level`` they are made anew from the images and not stored; colour images, and images whose
+    values do not compare, keep their usual thumbnail.
+    """
+    opened = cached_library(library)
+    details = opened.catalogue.details([int(row) for row in rows])
+    kept = opened.thumbnails.get([case.content for case in details.values()])
+    out: list[CardImage] = []
+    made: list[tuple[str, bytes]] = []
+    for row in rows:
+        reporter.check_cancelled()
+        case = details.get(int(row))
+        if case is None:
+            out.append(CardImage(int(row), None, tr_lazy("not in the library any more")))
+            continue
+        try:
+            seen = _seen(case, window_level, longest) if window_level is not None else None
+            if seen is not None:
+                out.append(CardImage(int(row), seen))
+                continue
+            data = kept.get(case.content)
+            if data is None:
+                data = _made(case)
+                made.append((case.content, data))
+            out.append(CardImage(int(row), _decoded(data, longest)))
+        except SemblanceError as error:
+            out.append(CardImage(int(row), None, error.message))
+    if made:
+        opened.thumbnails.put(made)
+    return out
+
+
+def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
+    """A thumbnail of an image from outside the library, its longest side ``longest`` pixels; row -1.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    with ImageReader() as reader:
+        image = reader.open(ImageAddress(where))
+    return CardImage(-1, _decoded(thumbnail(image), longest))
+
+
+def _made(case: CaseDetails) -> bytes:
+    if case.address is None:
+        raise BadInput("a row of a table")
+    return thumbnail(open_image(case.address, case.region))
+
+
+def _seen(case: CaseDetails, window_level: WindowLevel, longest: int) -> npt.NDArray[np.uint8] | None:
+    """(h, w) the image of ``case`` with ``window_level``; ``None`` where that does not apply to it."""
+    from PIL import Image
+
+    if case.address is None:
+        return None
+    shown = display_image(open_image(case.address, case.region))
+    if shown.is_colour or shown.unit != window_level.unit or shown.high <= shown.low:
+        return None
+    if not shown.unit and 8 * shown.levels[0].dtype.itemsize != window_level.bits:
+        return None
+    level = next((one for one in reversed(shown.levels) if max(one.shape) >= longest), shown.levels[0])
+    values = level.astype(np.float32) * shown.slope + shown.intercept
+    ramp = np.clip((values - window_level.low) / max(window_level.high - window_level.low, 1e-6), 0, 1)
+    if window_level.negative != shown.inverse:
+        ramp = 1 - ramp
+    pixels = np.rint(255 * ramp).astype(np.uint8)
+    return _scaled(Image.fromarray(pixels), shown.width, shown.height, longest)
+
+
+def _decoded(data: bytes, longest: int) -> npt.NDArray[np.uint8]:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as image:
+        mode: Any = "L" if image.mode == "L" else "RGB"
+        return _scaled(image if image.mode == mode else image.convert(mode), *image.size, longest)
+
+
+def _scaled(image: Image.Image, width: int, height: int, longest: int) -> npt.NDArray[np.uint8]:
+    """``image`` of an image of ``width`` x ``height`` so that the longest side has ``longest`` pixels."""
+    from PIL import Image as Images
+
+    scale = longest / max(width, height)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    resized = image if image.size == size else image.resize(size, Images.Resampling.BILINEAR)
+    return np.asarray(resized, dtype=np.uint8).copy()

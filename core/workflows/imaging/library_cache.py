@@ -1,0 +1,93 @@
+"""Libraries, and the last volume, that this process keeps open from one image to the next."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.volume import Stack
+from semblance.core.library import open_library
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+
+_open: OrderedDict[Path, Library] = OrderedDict()
+
+
+#: Libraries kept open in one process; a reader of many would else hold all of them.
+MAX_OPEN_LIBRARIES = 4
+
+
+def cached_library(path: Path) -> Library:
+    """The library at ``path``, kept open for the next call; at most :data:`MAX_OPEN_LIBRARIES` stay open."""
+    known = _open.get(path)
+    if known is not None and not known.in_place:
+        # It was removed, and another one may lie there by now.
+        _open.pop(path).close()
+        known = None
+    if known is None:
+        known = _open[path] = open_library(path)
+        while len(_open) > MAX_OPEN_LIBRARIES:
+            _open.popitem(last=False)[1].close()
+    _open.move_to_end(path)
+    return known
+
+
+def close_libraries(library: Path | None = None) -> None:
+    """Close every library kept open here, or the one at ``library`` only; and the volume looked at last."""
+    for path in [path for path in _open if library in (None, path)]:
+        _open.pop(path).close()
+    stack_cache.forget()
+
+
+class StackCache:
+    """The volume looked at last, kept open: its files' headers are not read again for every slice."""
+
+    def __init__(self) -> None:
+        self._reader = ImageReader()
+        self._address: ImageAddress | None = None
+        self._stack: Stack | None = None
+
+    def get(self, address: ImageAddress) -> Stack:
+        """
+        Raises:
+            BadInput: it is gone or damaged, or no volume.
+        """
+        if self._stack is None or address != self._address:
+            self.forget()
+            self._stack, self._address = self._reader.stack(address), address
+        return self._stack
+
+    def forget(self) -> None:
+        """Close the volume that is open."""
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = self._address = None
+        self._reader.close()
+
+    def is_stack(self, address: ImageAddress) -> bool:
+        """Whether the image at ``address`` is a volume."""
+        return address == self._address or self._reader.is_stack(address)
+
+
+#: Of this process.
+stack_cache = StackCache()
+
+
+def address_of(library: Path | None, what: int | ImageAddress) -> ImageAddress:
+    """Where the image of the case in row ``what`` of ``library`` lies, or ``what`` itself.
+
+    Raises:
+        BadInput: the case is gone.
+    """
+    if isinstance(what, ImageAddress):
+        return what
+    assert library is not None
+    case = cached_library(library).catalogue.details([what]).get(what)
+    if case is None or case.address is None:
+        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    return case.address

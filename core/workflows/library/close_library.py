@@ -1,0 +1,25 @@
+"""What a process keeps of libraries from call to call, let go when a library is closed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from semblance.core.tasks import SILENT, Reporter
+
+#: Modules that keep libraries open, and their function that closes one, or all.
+_CLOSING_FUNCTIONS = (
+    ("semblance.core.workflows.searches.loaded_metric", "close_loaded_metrics"),
+    ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
+    ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
+)
+
+
+def close_library(library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+    """Close ``library``, or every library, in this process, and forget what was worked out for it.
+
+    Nothing is imported for it: a module that was not used keeps nothing.
+    """
+    for name, close in _CLOSING_FUNCTIONS:
+        if module := sys.modules.get(name):
+            getattr(module, close)(library)

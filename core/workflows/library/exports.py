@@ -1,0 +1,27 @@
+"""What was exported from a library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from semblance.core.library import open_library
+from semblance.core.library.export_log import log_export, read_exports
+from semblance.core.tasks import SILENT, Reporter
+
+
+def list_exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str, Any]]:
+    """The exports that were noted, oldest first: time, by, what, kind, identified, files. ``by`` is empty
+    where it was not noted.
+
+    Raises:
+        BadInput: not a library.
+        SemblanceError: its log cannot be read.
+    """
+    with open_library(library) as opened:
+        return [dict(line) for line in read_exports(opened.path)]
+
+
+def note_window_export(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
+    """Note an export that the window wrote by itself; see :func:`semblance.core.library.export_log.log_export`."""
+    log_export(library, what, kind)

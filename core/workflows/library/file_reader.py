@@ -1,0 +1,287 @@
+"""Reading the files an importer named: every image decoded once, its failure kept as a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.formats import DICOM, check_whole, sniff
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import ImageReader, shown_slice
+from semblance.core.imaging.thumbnail import inspect, thumbnail
+from semblance.core.imaging.zip_archive import ZipArchive
+from semblance.core.language import tr_lazy
+from semblance.core.library.content_hashes import (
+    content_hash,
+    content_hash_of,
+    content_of_file,
+    content_of_numbers,
+    content_of_part,
+    content_of_pixels,
+    content_of_slices,
+    hash_of_volume,
+)
+from semblance.core.library.importers.importer import FoundCase
+from semblance.core.library.importers.source import Source, printable
+from semblance.core.library.records import CaseRecord, FileRecord, Slice
+
+#: Stamp of a file whose cases are not all written yet; no file has it, so it is read again.
+BEING_READ = -1
+
+
+@dataclass
+class ReadResult:
+    """What reading one file, a part of an array's rows or a volume gave.
+
+    ``failed``: (path or row, reason). ``slices``: the other files of a volume.
+    """
+
+    file: FileRecord
+    slices: list[FileRecord] = field(default_factory=list)
+    cases: list[CaseRecord] = field(default_factory=list)
+    images: dict[str, bytes] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+class FileReader:
+    """Reads files of one source. May be used from several threads, one file in one at a time."""
+
+    def __init__(self, source: Source, prefix: str, images: ImageReader) -> None:
+        """``prefix`` goes before the key of a case and makes its id."""
+        self._source, self._prefix, self._images = source, prefix, images
+        self._entries = {entry.path: entry for entry in source.entries()}
+        self._identities: dict[str, str] = {}
+        self._checked: dict[str, str | BadInput] = {}
+        #: The volume read last and its hash: cases of one follow each other.
+        self._last_volume: tuple[ImageAddress | None, str] = (None, "")
+
+    def case_id(self, case: FoundCase) -> str:
+        return f"{self._prefix}/{case.key}"
+
+    def size(self, path: str) -> int:
+        entry = self._entries.get(path)
+        return entry.size if entry else 0
+
+    def stamp(self, path: str) -> int:
+        """Changes when the file does: mtime in ns, or the CRC of a zip entry; 0 for what is no file."""
+        entry = self._entries.get(path)
+        if entry is None:
+            return 0
+        return entry.mtime_ns if entry.crc is None else entry.crc
+
+    def same(self, known: FileRecord) -> bool:
+        """Whether the file seems to be as it was when catalogued."""
+        return known.path in self._entries and (self.size(known.path), self.stamp(known.path)) == (
+            known.size,
+            known.stamp,
+        )
+
+    def read(self, path: str, cases: Sequence[FoundCase], *, whole: bool) -> ReadResult:
+        """The cases of one file; ``whole``: these are all, or the last, of the file."""
+        stamp = self.stamp(path) if whole else BEING_READ
+        try:
+            if cases[0].values is not None and cases[0].region is None:
+                return self._rows(path, cases, stamp)
+            if cases[0].slices:
+                return self._volume(path, cases, stamp)
+            if cases[0].frame is not None or cases[0].member:
+                return self._frames(path, cases, stamp)
+            return self._image(path, cases, stamp)
+        except SemblanceError as error:
+            return ReadResult(
+                FileRecord(path, self.size(path), stamp, "", "failed", str(error)),
+                failed=[(path, str(error))],
+            )
+
+    def _volume(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+        """Volumes made of several files: each is looked over, the slice that is shown is decoded.
+
+        A damaged slice fails by itself and the volume is what remains.
+
+        Raises:
+            BadInput: nothing remains, or the file that makes the cases is damaged itself.
+        """
+        is_slice = any(part == path for case in cases for part, _ in case.slices)
+        digest = self._sound(path) if is_slice else self._identity(path)
+        out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
+        told = {path}
+        for case in cases:
+            usable: list[Slice] = []
+            for part, frame in case.slices:
+                try:
+                    digest = self._sound(part)
+                except SemblanceError as error:
+                    if part not in told:
+                        out.failed.append((part, str(error)))
+                else:
+                    usable.append((part, frame))
+                    if part not in told:
+                        record = FileRecord(part, self.size(part), self.stamp(part), digest, "ok")
+                        out.slices.append(record)
+                told.add(part)
+            if not usable:
+                raise BadInput(out.failed[0][1])
+            found = replace(case, slices=tuple(usable))
+            image = self._images.open(self._shown(found))
+            content = content_of_slices((self._slice_hash(part) for part in usable), case.region)
+            out.images[content] = thumbnail(image)
+            record_of = self._record(found, image.width, image.height, content)
+            out.cases.append(replace(record_of, depth=self._depth(usable), slices=tuple(usable)))
+        return out
+
+    def _depth(self, slices: Sequence[Slice]) -> int | None:
+        """Of a volume; ``None`` of a single image that regions are of."""
+        if len(slices) > 1:
+            return len(slices)
+        address = self._source.address(slices[0][0], "", slices[0][1])
+        if not self._images.is_stack(address):
+            return None
+        with self._images.stack(address) as stack:
+            return len(stack)
+
+    def _shown(self, case: FoundCase) -> ImageAddress:
+        path, frame = case.slices[shown_slice(len(case.slices), case.region)]
+        return self._source.address(path, "", frame)
+
+    def _slice_hash(self, part: Slice) -> str:
+        path, frame = part
+        return self._sound(path) if frame is None else f"{self._sound(path)}!{frame}"
+
+    def _sound(self, path: str) -> str:
+        """The hash of a slice's file, once it is known to be all there.
+
+        Raises:
+            BadInput: it cannot be read, or its pixels are cut off.
+        """
+        if path not in self._checked:
+            try:
+                with self._source.stream(path) as file:
+                    check_whole(file, self._source.label(path))
+                    file.seek(0)
+                    self._checked[path] = content_hash_of(file)
+            except BadInput as error:
+                self._checked[path] = error
+        found = self._checked[path]
+        if isinstance(found, BadInput):
+            raise found
+        return found
+
+    def _image(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+        if sniff(self._source.head(path)) == DICOM:
+            return self._object(path, cases, stamp)
+        data = self._source.read(path)
+        facts = inspect(data, self._source.label(path))
+        out = ReadResult(FileRecord(path, len(data), stamp, content_hash(data), "ok"))
+        for case in cases:
+            content = content_of_file(data, case.region)
+            out.images[content] = facts.thumbnail
+            out.cases.append(self._record(case, facts.width, facts.height, content))
+        return out
+
+    def _object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+        """A DICOM object, which may be too large to be held whole."""
+        with self._source.stream(path) as file:
+            digest = content_hash_of(file)
+        out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
+        address = self._source.address(path)
+        depth: int | None = None
+        if self._images.is_stack(address):
+            self._sound(path)
+            with self._images.stack(address) as stack:
+                depth = len(stack)
+        for case in cases:
+            image = self._images.open(address, case.region)
+            content = content_of_part(digest, case.region)
+            out.images[content] = thumbnail(image)
+            record = self._record(case, image.width, image.height, content)
+            out.cases.append(replace(record, depth=depth))
+        return out
+
+    def _frames(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+        out = ReadResult(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))
+        for case in cases:
+            address = self._source.address(path, case.member, case.frame)
+            try:
+                image, content, depth = self._frame(address, case)
+            except SemblanceError as error:
+                row = "" if case.frame is None else f"[{case.frame}]"
+                out.failed.append((f"{self._source.label(path)}!{case.member}{row}", str(error)))
+                continue
+            out.images[content] = thumbnail(image)
+            record = self._record(case, image.width, image.height, content)
+            out.cases.append(replace(record, depth=depth))
+        if not out.cases:
+            # Not one image but the file is at fault.
+            raise BadInput(out.failed[0][1])
+        return out
+
+    def _frame(self, address: ImageAddress, case: FoundCase) -> tuple[Image, str, int | None]:
+        """The image of an array or its row, what it shows, and the depth of a volume."""
+        if not self._images.is_stack(address):
+            image = self._images.open(address)
+            return image, content_of_pixels(image, case.region), None
+        with self._images.stack(address) as stack:
+            image = stack.image(stack.middle(case.region))
+            # Other threads read other files meanwhile: address and hash stay together.
+            kept = self._last_volume
+            if kept[0] != address:
+                kept = self._last_volume = (address, hash_of_volume(stack.volume()))
+            return image, content_of_part(kept[1], case.region), len(stack)
+
+    def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+        out = ReadResult(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))
+        for case in cases:
+            assert case.values is not None
+            out.cases.append(self._record(case, None, None, content_of_numbers(case.values)))
+        return out
+
+    def _identity(self, path: str) -> str:
+        if path not in self._identities:
+            self._identities[path] = file_identity(self._source, path)
+        return self._identities[path]
+
+    def _record(self, case: FoundCase, width: int | None, height: int | None, content: str) -> CaseRecord:
+        return CaseRecord(
+            self.case_id(case),
+            case.path,
+            case.member,
+            case.frame,
+            case.finding,
+            case.patient,
+            case.region,
+            case.attributes,
+            width,
+            height,
+            content,
+            case.values,
+        )
+
+
+def check_path_is_text(path: Path) -> None:
+    """
+    Raises:
+        BadInput: the path has bytes that are no text, which the catalogue could not keep.
+    """
+    shown = printable(str(path.absolute()))
+    if shown != str(path.absolute()):
+        raise BadInput(tr_lazy("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
+
+
+def file_identity(source: Source, path: str) -> str:
+    """The hash of a file's bytes; of an array file, which may be huge, that of its own check sums.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    address = source.address(path)
+    if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
+        return content_hash(source.read(path))
+    package = ZipArchive(address.container, str(address.container))
+    try:
+        sums = sorted((name, info.file_size, info.CRC) for name, info in package.entries.items())
+    finally:
+        package.close()
+    return content_hash(repr(sums).encode())

@@ -1,0 +1,128 @@
+"""Publish a library to the window: one immutable snapshot of everything it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.language import tr_lazy
+from semblance.core.library import open_library
+from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.suitable_extractors import (
+    ExtractorSuitability,
+    extractor_suitabilities,
+)
+
+
+@dataclass(frozen=True)
+class FeatureSetFacts:
+    """A feature set, how many cases have it and how many could not be read by its extractor."""
+
+    name: str
+    extractor: str
+    n_features: int
+    cases: int
+    failed: int
+
+
+@dataclass(frozen=True, eq=False)
+class MetricFacts:
+    """A metric as shown: its card, its scores, and the case rows it was trained on."""
+
+    name: str
+    learner: str
+    features: str
+    card: Mapping[str, Any]
+    scores: Mapping[str, Any] | None
+    training: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LibrarySnapshot:
+    """A library at one moment."""
+
+    path: Path
+    name: str
+    writable: bool
+    kinds: tuple[str, ...]
+    columns: CaseColumns
+    feature_sets: tuple[FeatureSetFacts, ...]
+    metrics: tuple[MetricFacts, ...]
+    not_read: tuple[tuple[str, str, str, str], ...]
+    patients: int
+    extractors: tuple[ExtractorSuitability, ...] = ()
+
+    @property
+    def unusable(self) -> list[tuple[str, str, str, str]]:
+        """(source, path, state, reason) of files that failed or are missing; ignored ones left out."""
+        return [line for line in self.not_read if line[2] != "ignored"]
+
+
+def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
+    """Read ``library`` whole.
+
+    Raises:
+        BadInput: not a library, damaged, half written, or from a newer version.
+    """
+    reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
+    with open_library(library) as opened:
+        cases = opened.catalogue.all_cases()
+        features = opened.features
+        sets = features.all()
+        by_id = {feature_set.id: feature_set.name for feature_set in sets}
+        return LibrarySnapshot(
+            opened.path,
+            opened.name,
+            opened.writable,
+            tuple(sorted({source.kind for source in opened.catalogue.sources()})),
+            case_columns(
+                [r.id for r in cases],
+                [r.case_id for r in cases],
+                [r.finding for r in cases],
+                [r.patient for r in cases],
+                [_state(r.state, r.has_image) for r in cases],
+            ),
+            tuple(
+                FeatureSetFacts(
+                    s.name, s.extractor, len(s.columns), len(features.cases_of(s)), len(features.failures(s))
+                )
+                for s in sets
+            ),
+            tuple(
+                MetricFacts(m.name, m.learner, by_id.get(m.feature_set, ""), m.card, m.scores, m.training)
+                for m in opened.metrics()
+            ),
+            tuple(opened.catalogue.not_read()),
+            len({r.patient for r in cases if r.patient is not None}),
+            extractor_suitabilities(opened),
+        )
+
+
+def _state(state: str, has_image: bool) -> ImageState:
+    if not has_image:
+        return ImageState.NO_IMAGE
+    known = {"ok": ImageState.OK, "missing": ImageState.MISSING}
+    return known.get(state, ImageState.UNREADABLE)
+
+
+def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
+    """Keep what the window shows (query, metric, ranking settings) for the next start."""
+    with open_library(library) as opened:
+        if opened.writable:
+            opened.save_search(LAST, state)
+
+
+def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
+    """What :func:`save_state` kept."""
+    with open_library(library) as opened:
+        return opened.load_search(LAST)
+
+
+#: Name of the search that a library is reopened with.
+LAST = "(last)"

@@ -1,0 +1,321 @@
+"""Mend a library: what is damaged is moved aside, what can be made again is made again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.errors import SemblanceError
+from semblance.core.features.registry import extractor_class
+from semblance.core.files import TEMPORARY, move, move_into_place, replacing
+from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.catalogue_damage import integrity_errors
+from semblance.core.library.catalogue_repair import (
+    copy_catalogue,
+    recover_catalogue,
+    remove_orphans,
+    repair_rows,
+)
+from semblance.core.library.database import disk_is_full, not_writable, plain_errors
+from semblance.core.library.feature_checks import (
+    StoreState,
+    clear_chunks,
+    dtype_of,
+    rewrite_description,
+    store_state,
+)
+from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
+from semblance.core.tasks import Reporter
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: Folder of the library for what was damaged.
+ASIDE = "damaged"
+#: Younger files may still be written by another program.
+YOUNG_S = 3600
+#: What a program gives a file or folder that is not finished yet; people may keep their own beside.
+_UNFINISHED = (TEMPORARY, ".making")
+_BATCH = 64
+
+
+class Repairer:
+    """Repairs of one library; each returns what it did in a sentence, or nothing where it could not."""
+
+    def __init__(self, library: Path, reporter: Reporter) -> None:
+        self._library, self._reporter = library, reporter
+        self._aside = library / ASIDE / now().replace(":", "").replace("+0000", "Z")
+
+    @property
+    def aside_told(self) -> str:
+        """Where damaged files were moved to, if any were."""
+        return str(self._aside) if self._aside.exists() else ""
+
+    def put_aside(self, file: Path) -> str:
+        """Move a file or folder of the library out of its way."""
+        target = self._aside / file.relative_to(self._library)
+        with plain_errors(self._library / CATALOGUE):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            move(file, target)
+        return tr_lazy("Moved to {target}.", target=target.relative_to(self._library).as_posix())
+
+    # The catalogue
+
+    def recover_catalogue(self) -> str:
+        """Replace a damaged catalogue by one of all that can be read of it; the damaged one is kept."""
+        file = self._library / CATALOGUE
+        made = file.with_name(f"{CATALOGUE}.part")
+        made.unlink(missing_ok=True)
+        try:
+            with plain_errors(file):
+                saved = recover_catalogue(file, made)
+        except (sqlite3.DatabaseError, SemblanceError):
+            made.unlink(missing_ok=True)
+            if disk_is_full(file):
+                raise not_writable(self._library) from None
+            return ""
+        if not saved.get("cases") or integrity_errors(made):
+            made.unlink(missing_ok=True)
+            return ""
+        logs = [file.with_name(CATALOGUE + end) for end in ("-wal", "-shm")]
+        with plain_errors(file):
+            self._aside.mkdir(parents=True, exist_ok=True)
+            for part in (file, *logs):
+                if part.exists():
+                    shutil.copy2(part, self._aside / part.name)
+            for log in logs:
+                log.unlink(missing_ok=True)
+            move_into_place(made, file)
+        told = join_texts(
+            tr_lazy("{n:,} {part}", n=saved.get(name, 0), part=as_lazy(name))
+            for name in ("cases", "metrics", "judgements")
+        )
+        return tr_lazy(
+            "All that could be read was saved: {told}. Import the sources again to get back what is missing.",
+            told=told,
+        )
+
+    def _keep_catalogue(self) -> None:
+        """Put a copy of the catalogue, which can be read to its end, where damaged files go: the one before
+        anything was mended."""
+        file, kept = self._library / CATALOGUE, self._aside / CATALOGUE
+        if kept.exists():
+            return
+        with plain_errors(file):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            copy_catalogue(file, kept)
+
+    def remove_orphans(self) -> str:
+        """Take out rows that point to nothing; the catalogue as it was is kept."""
+        file = self._library / CATALOGUE
+        self._keep_catalogue()
+        with plain_errors(file):
+            return tr_lazy(
+                "{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file)
+            )
+
+    def repair_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
+        """Make rows readable again or take them out. The catalogue as it was is kept.
+
+        The library's own settings are left alone: their key makes the codes of patients. Returns what was done,
+        and whether every row was repaired.
+        """
+        repaired = {table: found for table, found in rows.items() if table != "meta"}
+        if not repaired:
+            return "", False
+        self._keep_catalogue()
+        with plain_errors(self._library / CATALOGUE):
+            removed = repair_rows(self._library / CATALOGUE, repaired)
+        done = tr_lazy(
+            "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
+            "Import the sources again to get back what is missing.",
+            n=sum(map(len, repaired.values())) - removed,
+            gone=removed,
+        )
+        return done, "meta" not in rows
+
+    # Images
+
+    def mark_images(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
+        """Say of each image whether it is there."""
+        from semblance.core.library.records import NOT_THERE
+
+        if gone:
+            library.catalogue.set_state(source, gone, "missing", NOT_THERE)
+        if back:
+            library.catalogue.set_state(source, back, "ok")
+
+    # Numbers
+
+    def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
+        """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
+        without numbers all the same."""
+        from semblance.core.workflows.features.extract_features import extract_features
+
+        store = library.features.store_of(feature_set)
+        extractor = extractor_class(feature_set.extractor)
+        if not state.description:
+            dtype = dtype_of(store) or ("float32" if extractor.needs_image else "float64")
+            if (store / DESCRIPTION).exists():
+                self.put_aside(store / DESCRIPTION)
+            with plain_errors(library.catalogue.file):
+                rewrite_description(library.features, feature_set, dtype)
+            state = store_state(library.features, feature_set, self._reporter)
+        for number in state.damaged:
+            if chunk_file(store, number).exists():
+                self.put_aside(chunk_file(store, number))
+        clear_chunks(library.catalogue, feature_set, state.damaged)
+        if not state.cases:
+            return tr_lazy("What describes it was written anew; all its numbers are there."), 0
+        before = len(library.features.cases_of(feature_set))
+        try:
+            extract_features(
+                library.path,
+                feature_set.extractor,
+                settings=feature_set.settings,
+                name=feature_set.name,
+                reporter=self._reporter,
+            )
+        except SemblanceError as error:
+            return tr_lazy(
+                "The damaged blocks were moved aside; extracting again did not work: {error}", error=error
+            ), state.cases
+        gained = len(library.features.cases_of(feature_set)) - before
+        still = max(0, state.cases - gained)
+        if not still:
+            return tr_lazy("{gained:,} cases were extracted again.", gained=gained), still
+        return tr_lazy(
+            "{gained:,} cases were extracted again; {still:,} could not be: their images are away or have "
+            "changed.",
+            gained=gained,
+            still=still,
+        ), still
+
+    # Metrics
+
+    def find_metric(self, library: Library, record: MetricRecord) -> str:
+        """Look among the files of metrics for a whole copy of a lost one."""
+        from semblance.core.metrics.metric import load_metric
+
+        wanted = record.card.get("content_hash")
+        # One of two whose files changed places was put aside just now.
+        aside = self._aside / "metrics"
+        for file in sorted([*(library.path / "metrics").glob("*.metric"), *aside.glob("*.metric")]):
+            try:
+                if file == record.file or load_metric(file).card.content_hash != wanted:
+                    continue
+            except SemblanceError:
+                continue
+            if record.file.exists():
+                self.put_aside(record.file)
+            with plain_errors(library.catalogue.file), replacing(record.file) as temporary:
+                shutil.copy2(file, temporary)
+            return tr_lazy("The same metric was found in {file}.", file=file.name)
+        return ""
+
+    # What can be made again
+
+    def thumbnails(self, library: Library) -> str:
+        """Begin the thumbnails anew and make those of all images that can be read."""
+        from semblance.core.imaging import open_image
+        from semblance.core.imaging.thumbnail import thumbnail
+
+        library.thumbnails.renew()
+        rows = [r.id for r in library.catalogue.all_cases() if r.has_image]
+        made = 0
+        for start in range(0, len(rows), _BATCH):
+            self._reporter.check_cancelled()
+            self._reporter.progress(start, len(rows), "Making thumbnails")
+            images = []
+            for case in library.catalogue.details(rows[start : start + _BATCH]).values():
+                try:
+                    if case.address is not None:
+                        images.append((case.content, thumbnail(open_image(case.address, case.region))))
+                except SemblanceError:
+                    continue
+            library.thumbnails.put(images)
+            made += len(images)
+        return tr_lazy("{made:,} of {n:,} thumbnails were made again.", made=made, n=len(rows))
+
+    def prepare_again(self, library: Library, file: Path) -> str:
+        """Take away what was prepared for a metric, and prepare it again."""
+        from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
+        with plain_errors(library.catalogue.file):
+            shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
+        for record in library.metrics():
+            if record.file.stem == file.name.partition(".")[0]:
+                try:
+                    LoadedMetric(library, record, self._reporter)
+                except SemblanceError as error:
+                    return tr_lazy("Removed; it could not be made again: {message}", message=error.message)
+                return tr_lazy("Made again.")
+        return tr_lazy("Removed: no metric uses it.")
+
+
+def thumbnails_wrong(library: Path) -> str:
+    """What is wrong with the thumbnails' file, if anything; there may be none."""
+    file = library / "thumbnails.sqlite"
+    if not file.exists():
+        return ""
+    found = integrity_errors(file)
+    return found[0] if found else ""
+
+
+def bad_prepared(library: Path) -> list[Path]:
+    """Prepared metrics that cannot be read."""
+    from semblance.core.workflows.searches.embedding_cache import is_readable
+
+    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not is_readable(file)]
+
+
+def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:
+    """What in a library is no file or folder of its own (links, pipes, devices), and what may not be read."""
+    strange, closed = [], []
+    for folder, folders, names in os.walk(library):
+        if Path(folder) == library and ASIDE in folders:
+            folders.remove(ASIDE)
+        for name in (*folders, *names):
+            mode = os.lstat(file := Path(folder, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                strange.append(file)
+            elif not os.access(file, os.R_OK | os.X_OK if stat.S_ISDIR(mode) else os.R_OK):
+                closed.append(file)
+    return sorted(strange), sorted(closed)
+
+
+def left_over(library: Library) -> list[tuple[Path, bool]]:
+    """Files that nothing in the library speaks of, and whether each is too young to be touched."""
+    folder = library.path
+    kept = {record.file.name for record in library.metrics()}
+    stems = {Path(name).stem for name in kept}
+    stores = {library.features.store_of(one) for one in library.features.all()}
+    found = [file for file in sorted(folder.iterdir()) if file.suffix in _UNFINISHED]
+    found += [file for file in _inside(folder / "metrics") if file.name not in kept]
+    found += [file for file in _inside(folder / "features") if file not in stores]
+    for store in stores:
+        found += [file for file in sorted(store.rglob("*")) if file.is_file() and not _of_store(store, file)]
+    found += [
+        file
+        for file in _inside(folder / DERIVED)
+        if file.suffix != ".npz" or file.name.partition(".")[0] not in stems
+    ]
+    return [(file, time.time() - os.lstat(file).st_mtime < YOUNG_S) for file in found]
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _of_store(store: Path, file: Path) -> bool:
+    parts = file.relative_to(store).parts
+    return parts == (DESCRIPTION,) or (
+        len(parts) == 3 and parts[0] == "c" and parts[1].isdecimal() and parts[2] == "0"
+    )

@@ -1,0 +1,96 @@
+"""Verify the catalogue of a library: its form, that its rows can be read, and what they point to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.language import join_texts, tr_lazy
+from semblance.core.library.records import CATALOGUE
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.maintenance.repair_library import Repairer
+
+
+def check_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at.
+
+    Raises:
+        BadInput: it was made by a newer version.
+    """
+    result.checked["catalogues"] = 1
+    file = library / CATALOGUE
+    return (
+        _check_form(file, result, repairer)
+        and _check_readable(file, result, repairer)
+        and _check_orphans(file, result, repairer)
+    )
+
+
+def _check_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_damage import integrity_errors, missing_columns, refuse_newer
+
+    refuse_newer(file)
+    if not (wrong := integrity_errors(file) or missing_columns(file)):
+        return True
+    finding = Problem(
+        tr_lazy("catalogue"),
+        CATALOGUE,
+        tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
+        tr_lazy(
+            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
+            "--repair."
+        ),
+    )
+    done = repairer.recover_catalogue() if repairer is not None else ""
+    if repairer is not None and not done:
+        remedy = tr_lazy(
+            "Nothing of it could be read: restore a backup, or import the images into a new library."
+        )
+        finding = replace(finding, remedy=remedy)
+    result.add(finding, done)
+    return bool(done)
+
+
+def _check_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_damage import unreadable_rows
+
+    if not (strange := unreadable_rows(file)):
+        return True
+    finding = Problem(
+        tr_lazy("catalogue rows"),
+        CATALOGUE,
+        tr_lazy("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
+        tr_lazy("Mending (--repair) saves of them what can be read; a backup has them whole."),
+    )
+    done, is_whole = repairer.repair_rows(strange) if repairer is not None else ("", False)
+    if done and not is_whole:
+        finding = replace(finding, remedy=join_texts([done, finding.remedy], " "))
+    result.add(finding, done if is_whole else "")
+    return is_whole
+
+
+def _check_orphans(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_damage import orphan_rows
+
+    if not (lost := orphan_rows(file)):
+        return True
+    told = _told_rows({table: range(count) for table, count in lost.items()})
+    finding = Problem(
+        tr_lazy("catalogue rows"),
+        CATALOGUE,
+        tr_lazy("Rows point to others that are not there: {told}.", told=told),
+        tr_lazy("Mending (--repair) takes them out."),
+    )
+    result.add(finding, repairer.remove_orphans() if repairer is not None else "")
+    return bool(result.findings[-1].repaired)
+
+
+def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
+    return join_texts(
+        tr_lazy("{count:,} of {table}", count=len(found), table=table)
+        for table, found in sorted(rows.items())
+    )

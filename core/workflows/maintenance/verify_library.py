@@ -1,0 +1,341 @@
+"""Check a library: what is damaged or missing, what still works, and mending what can be mended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.library import check_is_library, open_library
+from semblance.core.library.records import CATALOGUE, FeatureSet
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few
+from semblance.core.workflows.maintenance.verify_catalogue import check_catalogue
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.workflows.maintenance.repair_library import Repairer
+
+
+def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> VerificationResult:
+    """Look at everything in ``library``; with ``repair`` mend what can be mended.
+
+    Nothing that may be the only copy is destroyed: what is damaged is moved to the folder ``damaged`` of the
+    library. What can be made again is made again: numbers from their images, thumbnails, prepared metrics.
+
+    Raises:
+        BadInput: not a library at all, or from a newer version.
+        SemblanceError: ``repair`` where the library cannot be written to.
+        Cancelled: asked for by the reporter; what was mended stays so.
+    """
+    from semblance.core.library.database import not_writable
+    from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnails_wrong
+
+    library = library.absolute()
+    check_is_library(library)
+    result = VerificationResult(str(library))
+    repairer = Repairer(library, reporter) if repair else None
+    if not _check_strange(library, result, repairer):
+        result.works.append(tr_lazy("Nothing more is looked at while that is there."))
+        return result
+    reporter.progress(0, None, "Checking the catalogue")
+    if not check_catalogue(library, result, repairer):
+        result.works.append(tr_lazy("Nothing more can be said while the catalogue is damaged."))
+        return result
+    # Before it is opened: opening replaces what it cannot read.
+    thumbnails = thumbnails_wrong(library)
+    with open_library(library, writable=True if repair else None) as opened:
+        if repair and not opened.writable:
+            raise not_writable(library)
+        _check_rows(opened, result, repairer)
+        _check_images(opened, result, repairer, reporter)
+        _check_features(opened, result, repairer, reporter)
+        _check_metrics(opened, result, repairer, reporter)
+        _check_derived(opened, result, repairer, thumbnails)
+        _check_left_over(opened, result, repairer)
+        cases = len(opened.catalogue.all_cases())
+        result.works.insert(
+            0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
+        )
+    if repairer is not None:
+        result.moved_to = repairer.aside_told
+    return result
+
+
+def _check_strange(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
+    person may not read looks damaged and is not."""
+    from semblance.core.workflows.maintenance.repair_library import out_of_reach
+
+    strange, closed = out_of_reach(library)
+    if closed:
+        finding = Problem(
+            tr_lazy("permissions"),
+            closed[0].relative_to(library).as_posix(),
+            tr_lazy(
+                "You may not read {files}.",
+                files=few([file.relative_to(library).as_posix() for file in closed]),
+            ),
+            tr_lazy("Ask whoever owns the library to let you read all of it. Nothing was changed."),
+            files=tuple(file.relative_to(library).as_posix() for file in closed),
+        )
+        result.add(finding)
+        return False
+    for file in strange:
+        inside = file.relative_to(library).as_posix()
+        finding = Problem(
+            tr_lazy("link"),
+            inside,
+            tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
+            if file.is_symlink()
+            else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
+            tr_lazy("Mending (--repair) moves it aside and makes again what can be made again."),
+        )
+        result.add(finding, repairer.put_aside(file) if repairer is not None else "")
+    return not result.open_harm
+
+
+def _check_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
+    from semblance.core.library.feature_checks import clear_unknown_rows, count_unknown_rows
+
+    if strange := count_unknown_rows(library.catalogue):
+        finding = Problem(
+            tr_lazy("catalogue rows"),
+            CATALOGUE,
+            tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
+            tr_lazy("Mending (--repair) takes them out."),
+        )
+        done = ""
+        if repairer is not None:
+            done = tr_lazy("{catalogue:,} rows were let go.", catalogue=clear_unknown_rows(library.catalogue))
+        result.add(finding, done)
+
+
+def _check_images(
+    library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
+) -> None:
+    from semblance.core.library.importers.source import Source
+    from semblance.core.workflows.library.file_reader import file_identity
+
+    checked = 0
+    for source in library.catalogue.sources():
+        reporter.progress(checked, None, tr_lazy("Looking for the images of {source}", source=source.name))
+        files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
+        checked += len(files)
+        if not files:
+            continue
+        if not source.path.exists():
+            finding = Problem(
+                tr_lazy("images"),
+                str(source.path),
+                tr_lazy(
+                    "{source}: its images are no longer there ({n:,} files).",
+                    source=source.name,
+                    n=len(files),
+                ),
+                tr_lazy(
+                    "File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."
+                ),
+            )
+            result.add(finding)
+            continue
+        try:
+            with Source.open(source.path) as opened:
+                there = {entry.path: entry for entry in opened.entries()}
+                gone = sorted(set(files) - set(there))
+                changed = []
+                for path in sorted(set(files) & set(there)):
+                    reporter.check_cancelled()
+                    entry, known = there[path], files[path]
+                    stamp = entry.mtime_ns if entry.crc is None else entry.crc
+                    if entry.size == known.size and stamp == known.stamp:
+                        continue
+                    if entry.size != known.size or file_identity(opened, path) != known.hash:
+                        changed.append(path)
+        except SemblanceError as error:
+            result.add(Problem("images", str(source.path), error.message, error.hint))
+            continue
+        back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
+        if gone:
+            finding = Problem(
+                tr_lazy("images"),
+                str(source.path),
+                tr_lazy(
+                    "{source}: {n:,} of {n2:,} files are missing: {gone}.",
+                    source=source.name,
+                    n=len(gone),
+                    n2=len(files),
+                    gone=few(gone),
+                ),
+                tr_lazy("Find moved images… looks for them elsewhere; their cases keep their numbers."),
+                files=tuple(gone),
+            )
+            result.add(finding)
+        if changed:
+            finding = Problem(
+                tr_lazy("images"),
+                str(source.path),
+                tr_lazy(
+                    "{source}: {n:,} files have changed since they were imported: {changed}.",
+                    source=source.name,
+                    n=len(changed),
+                    changed=few(changed),
+                ),
+                tr_lazy("Import the source again; the cases then get new numbers."),
+                files=tuple(changed),
+            )
+            result.add(finding)
+        if repairer is not None:
+            repairer.mark_images(library, source, gone, back)
+    result.checked["images"] = checked
+
+
+def _check_features(
+    library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
+) -> None:
+    from semblance.core.library.feature_checks import store_state
+
+    every = library.features.all()
+    result.checked["feature sets"] = len(every)
+    for feature_set in every:
+        state = store_state(library.features, feature_set, reporter)
+        store = library.features.store_of(feature_set)
+        inside = store.relative_to(library.path).as_posix()
+        total = state.cases + state.sound
+        repaired = ""
+        if state.damaged or not state.description:
+            what = (
+                tr_lazy("what describes its numbers is lost or damaged")
+                if not state.description
+                else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
+            )
+            finding = Problem(
+                tr_lazy("features"),
+                inside,
+                tr_lazy(
+                    "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
+                    feature_set=feature_set.name,
+                    what=what,
+                    cases=state.cases,
+                    total=total,
+                ),
+                tr_lazy("Mending (--repair) extracts them again from their images."),
+                files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
+            )
+            lost = state.cases
+            if repairer is not None:
+                told, lost = repairer.mend_features(library, feature_set, state)
+                repaired = "" if lost else told
+                finding = replace(finding, remedy=told)
+            state = replace(state, sound=total - lost)
+            result.add(finding, repaired)
+        elif not state.checked and total:
+            finding = Problem(
+                tr_lazy("features"),
+                inside,
+                tr_lazy(
+                    "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
+                    "be read, but a changed number would not be noticed.",
+                    feature_set=feature_set.name,
+                ),
+                tr_lazy("Extract it again under another name to have them."),
+                harm=False,
+            )
+            result.add(finding)
+        if state.sound:
+            result.works.append(
+                tr_lazy(
+                    "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
+                    feature_set=feature_set.name,
+                    sound=state.sound,
+                    total=total,
+                )
+            )
+
+
+def _check_metrics(
+    library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
+) -> None:
+    from semblance.core.metrics.metric import load_metric
+    from semblance.core.workflows.maintenance.retraining_advice import retraining_advice
+
+    records = library.metrics()
+    sets: dict[int, FeatureSet] = {one.id: one for one in library.features.all()}
+    result.checked["metrics"] = len(records)
+    for done, record in enumerate(records):
+        reporter.check_cancelled()
+        reporter.progress(done, len(records), "Checking metrics")
+        wrong = ""
+        try:
+            loaded = load_metric(record.file)
+            if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
+                wrong = tr_lazy("It holds another metric than the catalogue says.")
+        except SemblanceError as error:
+            wrong = error.message
+        if not wrong:
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
+            continue
+        used = sets.get(record.feature_set)
+        finding = Problem(
+            tr_lazy("metric"),
+            record.file.relative_to(library.path).as_posix(),
+            tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
+            retraining_advice(record, used.name if used is not None and len(sets) > 1 else ""),
+        )
+        result.add(finding, repairer.find_metric(library, record) if repairer is not None else "")
+        if result.findings[-1].repaired:
+            result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
+
+
+def _check_derived(
+    library: Library, result: VerificationResult, repairer: Repairer | None, wrong: str
+) -> None:
+    from semblance.core.workflows.maintenance.repair_library import bad_prepared
+
+    if wrong:
+        finding = Problem(
+            tr_lazy("thumbnails"),
+            "thumbnails.sqlite",
+            tr_lazy("The thumbnails are damaged: {wrong}.", wrong=wrong),
+            tr_lazy("They are made again as images are seen; mending (--repair) makes all of them now."),
+            harm=False,
+        )
+        result.add(finding, repairer.thumbnails(library) if repairer is not None else "")
+    bad = bad_prepared(library.path)
+    result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
+    for file in bad:
+        finding = Problem(
+            tr_lazy("derived"),
+            file.relative_to(library.path).as_posix(),
+            tr_lazy("What was prepared for a metric is damaged."),
+            tr_lazy("It is made again when the metric is used."),
+            harm=False,
+        )
+        result.add(finding, repairer.prepare_again(library, file) if repairer is not None else "")
+
+
+def _check_left_over(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
+    from semblance.core.workflows.maintenance.repair_library import left_over
+
+    for file, young in left_over(library):
+        inside = file.relative_to(library.path).as_posix()
+        says = (
+            tr_lazy(
+                "{inside} belongs to nothing in the library; it is new and may still be worked on.",
+                inside=inside,
+            )
+            if young
+            else tr_lazy(
+                "{inside} belongs to nothing in the library: a killed program left it.", inside=inside
+            )
+        )
+        finding = Problem(
+            tr_lazy("left over"),
+            inside,
+            says,
+            tr_lazy("Mending (--repair) moves it aside once it is an hour old."),
+            harm=False,
+        )
+        result.add(finding, repairer.put_aside(file) if repairer is not None and not young else "")

@@ -1,0 +1,66 @@
+"""Score a metric on the held-out cases of its library, and calibrate its estimate on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, evaluate_metric
+from semblance.core.library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
+from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
+from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
+from semblance.core.workflows.metrics.stored_metric import stored_metric
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
+
+
+def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+    """Score a stored metric again, on every case of the library that is of no training case's patient.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: no case was held out.
+        Cancelled: asked for by the reporter.
+    """
+    with open_library(library, writable=True) as opened:
+        record = opened.metric(name)
+        held_out = held_out_cases(opened, record)
+        scores = held_out_scores(opened, stored_metric(record), held_out, reporter=reporter)
+        stored = {
+            **scores,
+            "training_curve": (record.scores or {}).get("training_curve", []),
+            COUNTED: counted_by_patient(opened, record.training),
+        }
+        opened.set_scores(name, stored)
+        return scores
+
+
+def held_out_scores(
+    library: Library, metric: Metric, held_out: HeldOutCases, *, seed: int = 0, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """The scores of ``metric`` as JSON; under "calibration" how its estimate came true, ``None`` where too few
+    cases were held out.
+
+    Raises:
+        BadInput: no case was held out.
+        Cancelled: asked for by the reporter.
+    """
+    scores = evaluate_metric(
+        metric, held_out.cases, held_out.train, held_out.test, seed=seed, reporter=reporter
+    ).to_json()
+    if held_out.trained_elsewhere:
+        # Patients have other codes in every library: some may have been trained on where it came from.
+        scores["measured_on"] = HELD_OUT_CASES
+    calibration = calibrate_estimate(
+        library,
+        metric,
+        held_out,
+        measured_on=scores["measured_on"],
+        seed=seed,
+        reporter=reporter,
+    )
+    return {**scores, "calibration": None if calibration is None else calibration.to_json()}

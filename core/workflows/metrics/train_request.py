@@ -1,0 +1,47 @@
+"""What is asked of a training, and what of it stands on the metric's card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from semblance.core.parameters import Value
+
+#: Share of the cases held out from training when nothing else is said.
+HELD_OUT = 0.3
+#: Key of a card in a library: the request beside learner, settings and seed, by the names of the command's
+#: options; and the mark of a request that the command has no options for.
+REQUESTED, ONLY_IN_WINDOW = "asked", "only in the window"
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What to train. ``steps`` as on the command line, "" for the extractor's default.
+
+    ``judgements``: the ledger to learn from beside the findings, "" for none; without ``from_findings`` the
+    metric learns from the ledger alone, and findings only score. ``held_out``: share of the cases, 0 to 1.
+    """
+
+    learner: str
+    name: str
+    features: str | None = None
+    steps: str = ""
+    findings: str = ""
+    max_cases: int | None = None
+    settings: Mapping[str, Value] | None = None
+    seed: int = 0
+    held_out: float = HELD_OUT
+    judgements: str = ""
+    from_findings: bool = True
+
+    def card_entries(self) -> dict[str, Any]:
+        """What the card of the stored metric says of the request."""
+        options = {
+            "steps": self.steps,
+            "max-cases": self.max_cases,
+            "judgements": self.judgements,
+            ONLY_IN_WINDOW: self.held_out != HELD_OUT or not self.from_findings,
+        }
+        given = {option: value for option, value in options.items() if value}
+        return {"findings_map": self.findings, REQUESTED: given}

@@ -1,0 +1,259 @@
+"""Puts what is known of a metric into the neutral document of its card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from semblance.core.evaluation.calibration import Calibration
+from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.metrics.card import MetricCard
+from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
+from semblance.core.reports.card_facts import (
+    column_lines,
+    constraints_text,
+    learner_text,
+    parameters_text,
+    score_text,
+    split_text,
+    trained_on,
+)
+from semblance.core.reports.document import Fact
+from semblance.core.reports.formatting import time_text
+
+#: Findings shown as the weakest.
+WEAKEST = 3
+
+
+def card_document(
+    name: str,
+    card: MetricCard,
+    scores: Mapping[str, Any] | None,
+    *,
+    learner_title: str = "",
+    paper: str = "",
+) -> CardDocument:
+    """The document of the metric called ``name``; ``scores`` as the library keeps them. Without authors of
+    judgements: they stay in the library.
+
+    Raises:
+        BadInput: scores of another form.
+    """
+    measured = None if not scores else MetricScores.from_json(scores)
+    kept = (scores or {}).get("calibration")
+    calibration = Calibration.from_json(kept) if kept else None
+    sections = [
+        _section(tr_lazy("Metric"), _about(name, card, learner_title, paper)),
+        _section(tr_lazy("Data"), _data(card)),
+        _section(tr_lazy("Training"), _training(card)),
+        *_scores(card, measured),
+        *_failures(measured),
+        *_calibration(measured, calibration, told="calibration" in (scores or {})),
+        _section(tr_lazy("Origin"), _origin(card)),
+    ]
+    values = {
+        "name": name,
+        "card": {key: value for key, value in card.to_json().items() if key != "authors"},
+        "scores": _told_scores(scores),
+    }
+    return CardDocument(name, tuple(section for section in sections if section), values)
+
+
+def _section(title: str, lines: list[tuple[str, str]]) -> Section:
+    return Section(title, tuple(Fact(label, value) for label, value in lines if value))
+
+
+def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
+    return [
+        (tr_lazy("Name"), name),
+        (tr_lazy("Learner"), learner_text(card, title)),
+        (tr_lazy("Parameters"), parameters_text(card)),
+        (tr_lazy("Paper"), paper),
+    ]
+
+
+def _data(card: MetricCard) -> list[tuple[str, str]]:
+    return [
+        (tr_lazy("Library"), card.library),
+        (tr_lazy("Features"), card.feature_set),
+        (tr_lazy("Steps"), join_texts(map(as_lazy, card.steps), "; ")),
+        *column_lines(card),
+    ]
+
+
+def _training(card: MetricCard) -> list[tuple[str, str]]:
+    return [
+        (tr_lazy("Trained on"), trained_on(card)),
+        (tr_lazy("Split"), split_text(card)),
+        (tr_lazy("Constraints"), constraints_text(card)),
+        (tr_lazy("How it ended"), join_texts(map(as_lazy, card.notes), " ")),
+    ]
+
+
+def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
+    if scores is None:
+        return [
+            Section(
+                tr_lazy("Scores"),
+                (
+                    Fact(
+                        tr_lazy("Measured on"),
+                        as_lazy(card.measured_on) if card.measured_on else NOT_MEASURED,
+                    ),
+                ),
+            )
+        ]
+    k = min(10, len(scores.retrieval_accuracy.k))
+    lines = [
+        (
+            tr_lazy("Measured on"),
+            tr_lazy(
+                "{n_test:,} cases, {measured_on}",
+                n_test=scores.n_test,
+                measured_on=as_lazy(scores.measured_on),
+            ),
+        ),
+        (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (
+            tr_lazy("{voters}-NN accuracy", voters=scores.voters),
+            _spread(scores.knn_accuracy.at(scores.voters)),
+        ),
+        (
+            tr_lazy("AUC, mean of findings"),
+            "" if scores.auc is None else tr_lazy("{auc:.2f}", auc=scores.auc),
+        ),
+        *(
+            (tr_lazy("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
+            for finding, curve in scores.roc.items()
+        ),
+    ]
+    facts = tuple(Fact(label, value) for label, value in lines if value)
+    return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
+
+
+def _failures(scores: MetricScores | None) -> list[Section]:
+    """The findings it does worst on, and which it takes for which."""
+    if scores is None or not scores.by_finding:
+        return []
+    known = [(name, one) for name, one in scores.by_finding.items() if one.mean is not None]
+    worst = sorted(known, key=lambda entry: entry[1].mean or 0.0)[:WEAKEST]
+    lines = [
+        (
+            tr_lazy("Weakest, {name}", name=name),
+            tr_lazy(
+                "{value} accuracy @{k} of {n:,} cases",
+                value=_spread((one.mean, one.low, one.high)),
+                k=one.k,
+                n=one.n,
+            ),
+        )
+        for name, one in worst
+    ]
+    lines += _confused(scores)
+    facts = tuple(Fact(label, value) for label, value in lines)
+    return [Section(tr_lazy("Where it fails"), facts, _confusion(scores), scores.measured_on)]
+
+
+def _confused(scores: MetricScores) -> list[tuple[str, str]]:
+    """What is most often taken for something else."""
+    names = sorted(scores.by_finding)
+    if len(names) != len(scores.confusion):
+        return []
+    wrong = [
+        (count, names[i], names[j])
+        for i, row in enumerate(scores.confusion)
+        for j, count in enumerate(row)
+        if i != j and count
+    ]
+    told = [
+        tr_lazy(
+            "{count:,} of {confusion:,} {true} taken for {said}",
+            count=count,
+            confusion=sum(scores.confusion[names.index(true)]),
+            true=true,
+            said=said,
+        )
+        for count, true, said in sorted(wrong, reverse=True)[:WEAKEST]
+    ]
+    return [(tr_lazy("Most often confused"), join_texts(told, "; "))] if told else []
+
+
+def _confusion(scores: MetricScores) -> Table | None:
+    names = sorted(scores.by_finding)
+    if len(names) != len(scores.confusion):
+        return None
+    rows = tuple(
+        (name, *(tr_lazy("{n:,}", n=count) for count in row))
+        for name, row in zip(names, scores.confusion, strict=True)
+    )
+    return Table((tr_lazy("is / {voters} nearest say", voters=scores.voters), *names), rows)
+
+
+def _calibration(
+    scores: MetricScores | None, calibration: Calibration | None, *, told: bool
+) -> list[Section]:
+    if scores is None:
+        return []
+    if calibration is None:
+        few, before = (
+            tr_lazy("too few cases with a finding were held out"),
+            tr_lazy("score the metric again to get one"),
+        )
+        return [
+            _section(
+                tr_lazy("Calibration"),
+                [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=few if told else before))],
+            )
+        ]
+    patients = (
+        ""
+        if calibration.n_patients is None
+        else tr_lazy(" of {n_patients:,} patients", n_patients=calibration.n_patients)
+    )
+    lines = [
+        (tr_lazy("Method"), as_lazy(calibration.method)),
+        (
+            tr_lazy("Calibrated on"),
+            tr_lazy("{n_cases:,} cases{patients}", n_cases=calibration.n_cases, patients=patients),
+        ),
+        (
+            tr_lazy("Expected calibration error"),
+            tr_lazy(
+                "{ece:.3f} (perfect forecasters: below {perfect:.3f} in 95 of 100)",
+                ece=calibration.ece,
+                perfect=calibration.perfect,
+            ),
+        ),
+    ]
+    section = _section(tr_lazy("Calibration"), lines)
+    return [Section(section.title, section.facts, None, calibration.measured_on)]
+
+
+def _origin(card: MetricCard) -> list[tuple[str, str]]:
+    versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
+    return [
+        (tr_lazy("Trained at"), time_text(card.created)),
+        (tr_lazy("Versions"), versions),
+        (tr_lazy("Content hash"), card.content_hash),
+    ]
+
+
+def _told_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The kept scores without what names single cases."""
+    if not scores:
+        return None
+    told = {key: value for key, value in scores.items() if key not in ("calibration", "training_curve")}
+    calibration = scores.get("calibration")
+    if calibration:
+        told["calibration"] = {key: value for key, value in calibration.items() if key != "cases"}
+    return told
+
+
+def _spread(values: tuple[float | None, float | None, float | None]) -> str:
+    mean, low, high = values
+    if mean is None:
+        return ""
+    if low is None or high is None:
+        return tr_lazy("{mean:.2f}", mean=mean)
+    return tr_lazy("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)

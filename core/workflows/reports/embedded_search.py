@@ -1,0 +1,244 @@
+"""Seal a search into its report, and open it again in the library it came from.
+
+A report names cases by digests made with the library's own key: nobody else learns an id from them, while the
+library finds its cases again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.language import tr_lazy
+from semblance.core.library import open_library
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+VERSION = 1
+#: Larger files are no reports, and folders with more files are no place to look for an image.
+MAX_BYTES, MAX_FILES = 64 << 20, 5000
+_LIBRARY = "the library itself"
+_FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+def embedded_search(
+    library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
+) -> dict[str, Any]:
+    """``search`` and its judgements in force as JSON; empty for a library that can only be read. Paths of
+    images from outside are told only if ``identified``."""
+    if not library.writable:
+        return {}
+    digest = library.pseudonyms().reference
+
+    def query(one: Query) -> dict[str, Any]:
+        region = None if one.region is None else one.region.to_json()
+        if one.case is not None:
+            return {"case": digest(one.case), "region": region}
+        assert one.image is not None
+        told = {"path": str(one.image.absolute())} if identified else {}
+        return {"content": _content(one.image), "region": region, **told}
+
+    plain = search.to_json()
+    return {
+        "version": VERSION,
+        "library": digest(_LIBRARY),
+        **{name: plain[name] for name in ("strength", "hide_same_patient", "fold_duplicates")},
+        **{name: plain[name] for name in ("diverse", "unusual")},
+        "metric": digest(search.metric),
+        "without": [digest(group) for group in search.without],
+        "concepts": [[digest(name), amount] for name, amount in search.concepts],
+        "query": query(search.query),
+        "like": [query(one) for one in search.like],
+        "unlike": [query(one) for one in search.unlike],
+        "judgements": [
+            {
+                "kind": one.kind.value,
+                "query": digest(one.query),
+                "case": digest(one.case),
+                "other": None if one.other is None else digest(one.other),
+                "region": None if one.region is None else dict(one.region),
+                "shown": [digest(case) for case in one.shown],
+                "time": one.time,
+            }
+            for one in judgements
+        ],
+    }
+
+
+def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -> Search:
+    """The search that the JSON report at ``report`` was made of; its judgements are in a ledger of their own.
+
+    Raises:
+        BadInput: no JSON report, one of another library, or its metric, case or image is gone.
+        SemblanceError: the library cannot be written to.
+    """
+    values = _read(report)
+    with open_library(library) as opened:
+        if not opened.writable:
+            raise SemblanceError(
+                tr_lazy(
+                    "{opened} is open for looking only, so it cannot take up a report's judgements.",
+                    opened=opened.name,
+                ),
+                "Copy it to a folder you may write to.",
+            )
+        digest = opened.pseudonyms().reference
+        if values.get("library") != digest(_LIBRARY):
+            raise BadInput(
+                tr_lazy("{report} was not made from {opened}.", report=report.name, opened=opened.name),
+                "Open the library it was made from first.",
+            )
+        try:
+            return _opened(opened, values, report, digest)
+        except _FORGED:
+            raise _damaged(report) from None
+
+
+def _opened(
+    library: Library, values: Mapping[str, Any], report: Path, digest: Callable[[str], str]
+) -> Search:
+    cases = {digest(row.case_id): row.case_id for row in library.catalogue.all_cases()}
+    metrics = {digest(metric.name): metric for metric in library.metrics()}
+    metric = metrics.get(values["metric"])
+    if metric is None:
+        raise BadInput(
+            tr_lazy(
+                "The metric of {report} is no longer in {library}.", report=report.name, library=library.name
+            ),
+            "Train or import it again.",
+        )
+    sets = {feature_set.id: feature_set for feature_set in library.features.all()}
+    groups = {digest(group): group for _, group in sets[metric.feature_set].columns}
+
+    def query(data: Mapping[str, Any]) -> Query:
+        region = None if data["region"] is None else Region.from_json(dict(data["region"]))
+        if "case" in data:
+            if data["case"] not in cases:
+                raise BadInput(
+                    tr_lazy(
+                        "A case of {report} is no longer in {library}.",
+                        report=report.name,
+                        library=library.name,
+                    ),
+                    "Import its image again.",
+                )
+            return Query(case=cases[data["case"]], region=region)
+        return Query(image=_found(report, data), region=region)
+
+    ledger = new_ledger()
+    concepts = _concepts(library, digest)
+    judgements = [_judgement(data, cases) for data in values["judgements"]]
+    known = [one for one in judgements if one is not None]
+    if known:
+        Ledger(library.judgements(ledger)).add(known)
+    return Search(
+        metric.name,
+        query(values["query"]),
+        ledger,
+        float(values["strength"]),
+        tuple(groups[group] for group in values["without"] if group in groups),
+        tuple(query(one) for one in values["like"]),
+        tuple(query(one) for one in values["unlike"]),
+        tuple((concepts[name], float(amount)) for name, amount in values["concepts"] if name in concepts),
+        bool(values["hide_same_patient"]),
+        bool(values["fold_duplicates"]),
+        float(values["diverse"]),
+        float(values["unusual"]),
+    )
+
+
+def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
+    return {digest(concept.name): concept.name for concept in library.concepts.all()}
+
+
+def _judgement(data: Mapping[str, Any], cases: Mapping[str, str]) -> Judgement | None:
+    """A judgement of the report; ``None`` where a case of it is gone or its query was from outside."""
+    names = [data["query"], data["case"], *([data["other"]] if data["other"] is not None else [])]
+    if any(name not in cases for name in names):
+        return None
+    return Judgement(
+        Kind(data["kind"]),
+        cases[data["query"]],
+        cases[data["case"]],
+        None if data["other"] is None else cases[data["other"]],
+        data["region"],
+        tuple(cases[case] for case in data["shown"] if case in cases),
+        "",
+        str(data["time"]),
+    )
+
+
+def _read(report: Path) -> Mapping[str, Any]:
+    try:
+        if report.stat().st_size > MAX_BYTES:
+            raise _damaged(report)
+        values = json.loads(report.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(
+            tr_lazy("{report} cannot be read: {reason}.", report=report, reason=error.strerror or error),
+            "Choose another file.",
+        ) from error
+    except (ValueError, RecursionError):
+        raise _damaged(report) from None
+    search = values.get("search") if isinstance(values, dict) else None
+    if not isinstance(search, dict):
+        raise _damaged(report)
+    if not search:
+        raise BadInput(
+            tr_lazy(
+                "{report} was made from a library open for looking only and cannot be reopened.",
+                report=report.name,
+            ),
+            "Make the report again from a library you may write to.",
+        )
+    if search.get("version") != VERSION:
+        raise BadInput(
+            tr_lazy("{report} was made by another version of Semblance.", report=report.name),
+            "Update Semblance.",
+        )
+    return search
+
+
+def _damaged(report: Path) -> BadInput:
+    return BadInput(
+        tr_lazy("{report} is no JSON report of Semblance, or damaged.", report=report.name),
+        "Choose another file.",
+    )
+
+
+def _found(report: Path, data: Mapping[str, Any]) -> Path:
+    """An image from outside: where it was, or the file with its content beside the report."""
+    wanted = str(data["content"])
+    told = [Path(str(data["path"]))] if "path" in data else []
+    beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]
+    size = int(wanted.partition("-")[0])
+    for file in (*told, *beside):
+        if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
+            return file
+    raise BadInput(
+        tr_lazy("The image that {report} asked with was not found.", report=report.name),
+        "Put it into the folder of the report; its name does not matter.",
+    )
+
+
+def _content(file: Path) -> str:
+    """Size and SHA-256 of a file's bytes.
+
+    Raises:
+        BadInput: it is not there, or cannot be read.
+    """
+    with open_plainly(file, str(file)) as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return f"{file.stat().st_size}-{digest}"

@@ -1,0 +1,161 @@
+"""Draw plots away from the window, and write them to files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import log_export
+from semblance.core.reports.curves import KINDS, Curve, curves_csv
+from semblance.core.reports.figures import FIGURES
+from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
+from semblance.core.reports.plot_canvas import Format, PlotLayout, ThemeName
+from semblance.core.reports.saving import put_file
+from semblance.core.tasks import SILENT, Reporter
+
+#: What plots can be saved as.
+FORMATS: dict[str, Format | None] = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": None}
+#: Size in logical pixels of a saved plot, and pixels of a saved PNG for each.
+SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
+MAP_SIZE = (760, 600)
+#: Names of the plots in file names.
+FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training", "calibration"), strict=True))
+
+
+def draw(
+    kind: str,
+    curves: Sequence[Curve],
+    layout: PlotLayout,
+    *,
+    reporter: Reporter = SILENT,
+) -> bytes:
+    """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
+
+    Raises:
+        BadArguments: an unknown kind, format or theme, or a size beyond reason.
+        Cancelled: asked for by the reporter before the drawing began.
+    """
+    reporter.check_cancelled()
+    if kind not in FIGURES:
+        raise BadArguments(
+            tr_lazy("There is no plot '{kind}'.", kind=kind),
+            tr_lazy("Use one of {figures}.", figures=", ".join(FIGURES)),
+        )
+    try:
+        return FIGURES[kind](curves, layout)
+    except (KeyError, ValueError) as problem:
+        raise BadArguments(tr_lazy("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
+
+
+def export_plots(
+    path: Path,
+    plots: Mapping[str, Sequence[Curve]],
+    *,
+    theme: ThemeName = "print",
+    titles: Mapping[str, str] | None = None,
+    note: str = "",
+    library: Path | None = None,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
+
+    ``plots`` are curves by kind, ``titles`` stand above by kind, ``note`` says on what they were measured.
+    The log of ``library`` notes that they were exported.
+    One plot is written to ``path``, replacing what is there. Of several each gets a name of its own
+    beside it (``NAME-roc.png``) and replaces nothing. A file is there whole or not at all.
+
+    Raises:
+        BadArguments: another suffix, or nothing to write.
+        SemblanceError: a file cannot be written.
+        Cancelled: asked for by the reporter; files written before stay.
+    """
+    path = Path(path)
+    format = _format(path)
+    if not plots:
+        raise BadArguments("There is no plot to save.", "Train a metric first; it is scored when it is done.")
+    written = []
+    for place, (kind, curves) in enumerate(plots.items()):
+        reporter.progress(place, len(plots), "Saving plots")
+        title = (titles or {}).get(kind, "")
+        if format is None:
+            content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
+        else:
+            layout = PlotLayout(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
+            content = draw(kind, curves, layout, reporter=reporter)
+        target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
+        put_file(target, content)
+        written.append(target)
+    reporter.progress(len(plots), len(plots), "Saving plots")
+    log_export(library, "plots", path.suffix.lower(), files=len(written))
+    return written
+
+
+def export_map(
+    path: Path,
+    drawing: MapDrawing,
+    *,
+    theme: ThemeName = "print",
+    library: Path | None = None,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write a map as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; no case is named in it. The log of
+    ``library`` notes it.
+
+    Raises:
+        BadArguments: another suffix.
+        SemblanceError: the file cannot be written.
+    """
+    path = Path(path)
+    format = _format(path)
+    reporter.progress(0, None, "Saving the map")
+    if format is None:
+        content = map_csv(drawing).encode("utf-8-sig")
+    else:
+        content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
+    reporter.check_cancelled()
+    put_file(path, content)
+    log_export(library, "plots", path.suffix.lower(), files=1)
+    return [path]
+
+
+def export_scores(
+    path: Path,
+    text: str,
+    *,
+    library: Path | None = None,
+    what: str = "scores",
+    identified: bool = False,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write a table of scores, or another list named ``what``, as CSV text to ``path``; the log of
+    ``library`` notes it.
+
+    Raises:
+        SemblanceError: the file cannot be written.
+    """
+    put_file(path, text.encode("utf-8-sig"))
+    log_export(library, what, path.suffix, identified=identified)
+    return [path]
+
+
+def _format(path: Path) -> Format | None:
+    """What a plot is saved as under that name; ``None`` for its numbers as CSV."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise BadArguments(
+            tr_lazy("Plots cannot be saved as '{path}'.", path=path.name),
+            "End the name in .png, .svg, .pdf or .csv.",
+        )
+    return FORMATS[suffix]
+
+
+def _free(path: Path, name: str) -> Path:
+    """A name beside ``path`` that nothing has yet."""
+    wanted = path.with_name(f"{path.stem}-{name}{path.suffix}")
+    number = 2
+    while wanted.exists():
+        wanted = path.with_name(f"{path.stem}-{name}-{number}{path.suffix}")
+        number += 1
+    return wanted

@@ -1,0 +1,145 @@
+"""Write reports of searches: one, or of many queries at once; de-identified unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import log_export
+from semblance.core.reports.csv_table import csv_text
+from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.redaction import CaseNames
+from semblance.core.reports.saving import put_file
+from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.reports.build_report_document import report_document
+from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.rank_cases import rank_cases
+
+#: Ranked cases on a report.
+LISTED = 20
+#: What the list of a batch is called.
+INDEX = "reports.csv"
+
+
+def write_search_report(
+    library: Path,
+    search: Search,
+    out: Path,
+    options: ReportOptions | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> Path:
+    """Ask ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns ``out``.
+
+    Raises:
+        BadArguments: no such metric, or a suffix no report has.
+        BadInput: no such case, or an image that cannot be read.
+        SemblanceError: ``out`` cannot be written.
+    """
+    check_suffix(out)
+    chosen = options or ReportOptions()
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    asked = rank_cases(library, search, k=LISTED, reporter=reporter)
+    reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
+    write_report(report_document(loaded, library, asked, chosen, reporter), out, chosen.page)
+    log_export(library, "report", out.suffix, identified=chosen.identified)
+    return out
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What a batch wrote: ``files`` in ``folder``, and ``failed`` (case, reason)."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    failed: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "files": [file.name for file in self.files],
+            "failed": [{"case_id": case, "reason": reason} for case, reason in self.failed],
+        }
+
+
+def write_reports(
+    library: Path,
+    search: Search,
+    cases: Sequence[str],
+    folder: Path,
+    kind: str = "pdf",
+    options: ReportOptions | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> BatchResult:
+    """A report of ``search`` for each of ``cases`` as its query, into ``folder``, with the list reports.csv.
+
+    Files are numbered, not named: ids of cases often tell the patient. A case that cannot be asked is listed
+    with its reason, and the others are written.
+
+    Raises:
+        BadArguments: a kind no report has, no cases, or no such metric.
+        SemblanceError: ``folder`` cannot be written to.
+        Cancelled: asked for by the reporter; finished reports stay.
+    """
+    suffix = f".{kind.lstrip('.').lower()}"
+    if suffix not in WRITERS:
+        raise BadArguments(
+            tr_lazy("There is no report of the kind '{kind}'.", kind=kind),
+            tr_lazy("Kinds: {value}.", value=", ".join(_kinds())),
+        )
+    if not cases:
+        raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
+    chosen = options or ReportOptions()
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SemblanceError(
+            tr_lazy(
+                "The folder {folder} cannot be made: {reason}.", folder=folder, reason=error.strerror or error
+            ),
+            "Choose another one.",
+        ) from error
+    width = max(4, len(str(len(cases))))
+    files: list[Path] = []
+    failed: list[tuple[str, str]] = []
+    lines: list[tuple[Any, ...]] = []
+    names = CaseNames()
+    for case in cases:
+        # Case 7 is the query of the seventh report, and is called so wherever else it stands.
+        names(case)
+    for number, case in enumerate(cases, start=1):
+        reporter.check_cancelled()
+        reporter.progress(
+            number - 1, len(cases), tr_lazy("Writing reports into {folder}", folder=folder.name)
+        )
+        one = _of_case(search, case)
+        try:
+            asked = rank_cases(library, one, k=LISTED, reporter=SILENT)
+            document = report_document(loaded, library, asked, chosen, case_names=names)
+        except SemblanceError as error:
+            failed.append((case, str(error)))
+            continue
+        out = folder / f"report-{number:0{width}d}{suffix}"
+        write_report(document, out, chosen.page)
+        files.append(out)
+        lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
+    put_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
+    log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
+    return BatchResult(folder, tuple(files), tuple(failed))
+
+
+def _of_case(search: Search, case: str) -> Search:
+    return replace(search, query=Query(case=case), like=(), unlike=())
+
+
+def _kinds() -> list[str]:
+    return [suffix.lstrip(".") for suffix in WRITERS if suffix != ".htm"]

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import pytest
+
+from semblance.app.cli.show_results import (
+    show_cases,
+    show_import,
+    show_info,
+    show_scores,
+    show_table_scores,
+)
+
+
+def interval(mean, low=None, high=None):
+    return {"mean": mean, "ci95": None if low is None else [low, high]}
+
+
+@pytest.mark.parametrize(("n", "more"), [(10, False), (11, True)])
+def test_of_many_cases_the_first_few_are_listed(capsys, n, more):
+    show_info({"library": "L", "case_ids": [f"c{i}" for i in range(n)]})
+    said = capsys.readouterr().out
+    assert "c9" in said
+    assert "c10" not in said
+    assert ("--json" in said) is more
+
+
+def test_an_import_names_every_file_it_did_not_read(capsys):
+    show_import(
+        {
+            "added": 2,
+            "unchanged": 1,
+            "failed": [{"path": "a.png", "reason": "cut short"}],
+            "ignored": [{"path": "notes.txt", "reason": "no image"}],
+            "kind": "folder",
+            "findings": {"benign": 2},
+            "library": "L.semblance",
+            "cases": 3,
+            "removed": ["old"],
+            "missing": ["gone.png"],
+        }
+    )
+    said = capsys.readouterr().out
+    assert "2 added, 1 unchanged, 1 failed, 1 ignored (folder)" in said
+    for line in (
+        "failed: a.png: cut short",
+        "ignored: notes.txt: no image",
+        "removed: old",
+        "missing: gone.png",
+    ):
+        assert line in said
+
+
+def ranking(**more):
+    return {
+        "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
+        "hidden": {"same_patient": 3, "near_duplicates": 1},
+        "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
+        "no_good_match": False,
+        "warnings": ["Draw the region."],
+        **more,
+    }
+
+
+def test_a_ranking_is_not_cut_in_a_pipe(capsys):
+    show_cases(ranking())
+    said = capsys.readouterr().out
+    assert "x" * 150 in said
+    assert "0.2500" in said
+    assert "hidden: 3 of the same patient, 1 alike; of the 10 nearest: none" in said
+    assert "No good match" not in said
+    assert "Counts only. Too few cases." in said
+    assert "Draw the region." in said
+
+
+def test_small_distances_differ_and_are_english(capsys, german):
+    told = {0.0: "0.0000", 1.5e-6: "1.500e-06", 0.00012: "0.0001200", 0.00013: "0.0001300", 2.5: "2.5000"}
+    lines = [
+        {"rank": n, "case_id": f"c{n}", "finding": None, "distance": one} for n, one in enumerate(told, 1)
+    ]
+    show_cases(ranking(results=lines))
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in said[1 : len(told) + 1]] == list(told.values())
+
+
+def test_an_estimate_says_from_whom_it_is(capsys):
+    vote = {
+        "counts": {"benign": 7, "malignant": 3},
+        "calibrated": True,
+        "finding": "benign",
+        "probability": 0.714,
+        "interval": [0.49, 0.871],
+        "measured_on": "held-out patients",
+        "query_trained_on": True,
+        "caution": "calibrated poorly: error 0.20, 0.18 by chance",
+    }
+    show_cases(ranking(vote=vote))
+    said = capsys.readouterr().out
+    assert "The estimate is calibrated poorly: error 0.20, 0.18 by chance." in said
+    assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in said
+    assert "trained on this query or its patient" in said
+
+
+def test_a_bad_match_is_said(capsys):
+    show_cases(
+        ranking(no_good_match=True, vote={**ranking()["vote"], "counts": {"benign": 7, "malignant": 3}})
+    )
+    said = capsys.readouterr().out
+    assert "7 benign, 3 malignant" in said
+    assert "No good match" in said
+
+
+def test_scores_with_their_intervals_and_failures(capsys):
+    results = [
+        {
+            "learner": "bdm",
+            "scores": {"auc": interval(0.9, 0.8, 0.95), "retrieval_accuracy@1": interval(None)},
+            "fit_seconds": {"median": 1.234},
+            "printed": [{"score": "auc", "value": 0.85}],
+        },
+        {
+            "learner": "euclidean",
+            "scores": {"auc": interval(0.7), "chosen_k": interval(3.0)},
+            "fit_seconds": {"median": 0.0},
+            "printed": [],
+        },
+    ]
+    document = {
+        "results": results,
+        "compared": ["auc", "retrieval_accuracy@1", "magic"],
+        "protocol": "holdout",
+        "repeats": 5,
+        "seed": 0,
+        "source": {"n_cases": 40, "patients": "known"},
+        "measured_on": "held-out",
+        "failed": [{"learner": "nca", "reason": "too few cases"}],
+    }
+    show_scores(document)
+    said = capsys.readouterr().out
+    assert "0.900 (0.800–0.950)" in said
+    assert "0.700" in said
+    assert "failed: nca: too few cases" in said
+    assert said.splitlines()[0].split("  ")[-2:] == ["paper (printed)", "fit s"]
+    assert said.splitlines()[1].split()[-3:] == ["auc", "0.850", "1.23"]
+    assert "magic" not in said
+    assert "chosen_k" not in said
+    show_scores({**document, "results": []})
+    assert "paper (printed)" not in capsys.readouterr().out
+
+
+def test_several_tables_end_with_the_ranks_over_all(capsys):
+    one = {
+        "results": [
+            {"learner": "bdm", "scores": {"auc": interval(0.9)}, "fit_seconds": {"median": 1}, "printed": []}
+        ],
+        "compared": ["auc"],
+        "protocol": "bdm",
+        "repeats": 5,
+        "seed": 0,
+        "source": {"path": "a.csv", "n_cases": 40, "patients": "known"},
+        "measured_on": "held-out",
+        "failed": [],
+    }
+    test = {"tables": 4, "ranks": {"euclidean": 1.75, "bdm": 1.25}, "statistic": 1.0, "p_value": 0.317}
+    pair = {"score": "auc", "a": "euclidean", "b": "bdm", "z": 1.0, "p_value": 0.317, "p_adjusted": 0.5}
+    show_table_scores(
+        {
+            "tables": [one, {**one, "source": {**one["source"], "path": "b.csv"}}],
+            "friedman": {"auc": test},
+            "holm": [pair, {**pair, "score": "other"}],
+            "failed_tables": [{"path": "c.csv", "reason": "is empty"}],
+        }
+    )
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "a.csv:"
+    assert "b.csv:" in said
+    assert said[-3:] == [
+        "auc, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
+        "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
+        "failed: c.csv: is empty",
+    ]

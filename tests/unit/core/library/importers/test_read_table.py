@@ -1,0 +1,203 @@
+"""Tables read: what is a number, what is lost, and who is told."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.library.importers.read_table import read_table
+
+
+def table(text: str | bytes):
+    return read_table(text.encode() if isinstance(text, str) else text, "t.csv")
+
+
+def test_the_plain_case():
+    found = table("a,b,label\n1,2.5,x\n-3e2,,y\n")
+    np.testing.assert_array_equal(found.X, [[1, 2.5], [-300, np.nan]])
+    assert found.X.dtype == np.float64
+    assert found.columns == ("a", "b")
+    assert found.findings == ["x", "y"]
+    assert found.case_ids == ["row1", "row2"]
+    assert found.patient_ids is None
+    assert found.failed == found.left_out == []
+
+
+def test_ids_patients_and_a_label_in_the_middle():
+    found = table("case_id,Label,a,patient_id\nk1,x,1,p1\nk2,,2,\n")
+    assert found.case_ids == ["k1", "k2"]
+    assert found.patient_ids == ["p1", None]
+    assert found.findings == ["x", None]
+    assert found.columns == ("a",)
+
+
+def test_the_last_column_is_the_finding():
+    assert table("a,kind\n1.5,x\n2.5,y\n").finding_column == "kind"
+    assert table("a,grade\n1.5,0\n2.5,1\n").findings == ["0", "1"]
+
+
+@pytest.mark.parametrize("missing", ["", "  ", "nan", "NaN", '""'])
+def test_missing_values(missing):
+    assert np.isnan(table(f"a,b,label\n{missing},1,x\n2,1,y\n").X[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("abc", "'abc' in the column 'b' is not a number"),
+        ("1_000", "'1_000' in the column 'b' is not a number"),
+        ("?", "'?' in the column 'b' is not a number"),
+        ("inf", "'inf' in the column 'b' is infinite"),
+        ("-Infinity", "'-Infinity' in the column 'b' is infinite"),
+        ("1e999", "'1e999' in the column 'b' is infinite"),
+        ("1e200", "1e200 in the column 'b' is too large"),
+    ],
+)
+def test_a_bad_number_loses_its_row_only(bad, reason):
+    found = table(f"a,b,label\n1,1,x\n2,{bad},x\n3,3,y\n")
+    assert found.X[:, 0].tolist() == [1, 3]
+    assert found.case_ids == ["row1", "row3"]
+    assert [(failed.line, failed.reason) for failed in found.failed] == [(3, reason)]
+
+
+def test_ragged_rows_lose_themselves_only():
+    found = table("a,b,label\n1,2,x\n1,2\n\n1,2,x,9\n3,4,y\n")
+    assert found.X.tolist() == [[1, 2], [3, 4]]
+    assert [failed.line for failed in found.failed] == [3, 5]
+    assert "2 cells where the header names 3 columns" in found.failed[0].reason
+
+
+def test_quoted_cells_over_several_lines_keep_the_count_of_lines():
+    found = table('a,note,label\n1,"two\nlines, one cell",x\nbad,"u, v",x\n3,w,y\n')
+    assert found.attributes == {"note": ["two\nlines, one cell", "w"]}
+    assert found.failed[0].line == 4
+
+
+def test_an_open_quotation_mark_tells_what_it_swallowed():
+    found = table('a,label\n1,x\n2,"y\n3,x\n4,y\n')
+    assert found.case_ids == ["row1"]
+    assert found.failed[0].line == 3
+    assert "lines 3 to 5 are lost" in found.failed[0].reason
+
+
+def test_a_column_of_words_is_an_attribute():
+    found = table("site,a,label\nleft,1,x\nright,2,y\n3,3,y\n")
+    assert found.columns == ("a",)
+    assert found.attributes == {"site": ["left", "right", "3"]}
+
+
+def test_a_column_without_values_is_left_out_and_told():
+    found = table("a,b,label,\n1,,x,\n2,nan,y,\n")
+    assert found.columns == ("a",)
+    assert found.left_out == [("b", "the column holds no value")]
+
+
+def test_constant_columns_and_one_finding_are_fine_here():
+    found = table("a,b,label\n1,7,x\n2,7,x\n")
+    assert found.X[:, 1].tolist() == [7, 7]
+    assert set(found.findings) == {"x"}
+
+
+def test_doubled_case_ids_lose_the_second_row():
+    found = table("case_id,a,label\nk,1,x\nk,2,y\nj,3,y\n")
+    assert found.case_ids == ["k", "j"]
+    assert "'k' occurs a second time" in found.failed[0].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,label\r\n1,2,x\r\n3,4,y\r\n",
+        "\ufeffa,b,label\n1,2,x\n3,4,y",
+        "a;b;label\n1;2;x\n3;4;y\n",
+        "a\tb\tlabel\n1\t2\tx\n3\t4\ty\n",
+        "\n a , b ,label \n 1, 2 ,x\n3,4,y\n,,\n\n",
+        "a,b,label\r1,2,x\r3,4,y\r",
+    ],
+    ids=["windows", "mark", "semicolons", "tabs", "blanks", "old mac"],
+)
+def test_ways_of_writing_the_same(text):
+    found = table(text)
+    assert found.columns == ("a", "b")
+    assert found.X.tolist() == [[1, 2], [3, 4]]
+    assert found.findings == ["x", "y"]
+    assert found.failed == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        ("a,label\n1,x\n".encode("utf-16"), "UTF-16"),
+        ("a,label\n1,caf\xe9\n".encode("latin-1"), "not written in UTF-8: line 2"),
+        (b"\x89PNG\0\0\0", "binary data"),
+        ("a,b,label\n", "holds no row"),
+        ("1,2,3\n4,5,6\n", "no header row"),
+        ("a,a,label\n1,2,x\n", "two columns named 'a'"),
+        (",a,label\n0,2,x\n1,2,x\n", "Column 1 of 't.csv' has no name"),
+        ("label\nx\n", "no column of numbers"),
+        ("a,b,label\nu,v,x\n", "no column of numbers"),
+        ("a,label\n1,\n2,\n", "has no finding: its column 'label' is empty"),
+        ("a,b\n1,2.5\n3,4.5\n", "has no finding: no column is named 'label'"),
+        ("a,b\n" + "".join(f"{i},{i}\n" for i in range(30)), "has no finding"),
+        ("case_id\nk\n", "has no finding"),
+        ("a,label\ninf,x\ninf,y\n", "No row of 't.csv' can be used; line 2"),
+        ('a,"label\n1,x\n', "header of 't.csv' cannot be read"),
+    ],
+)
+def test_tables_that_cannot_be_used(text, message):
+    with pytest.raises(BadInput, match=message) as error:
+        table(text)
+    assert "'t.csv'" in error.value.message
+    assert error.value.hint
+
+
+def test_the_hint_names_the_column_that_may_be_the_finding():
+    with pytest.raises(BadInput) as error:
+        table("id,diagnosis,r\n1,B,0.5\n2,M,1.5\n")
+    assert "Rename the column 'diagnosis' to 'label'" in error.value.hint
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"gone\.csv' is not there"):
+        read_table(tmp_path / "gone.csv")
+    with pytest.raises(BadInput, match="not a plain file"):
+        read_table(str(tmp_path))
+
+
+def test_the_limit_of_size(monkeypatch):
+    monkeypatch.setattr("semblance.core.library.importers.csv_text.MAX_TABLE_BYTES", 10)
+    with pytest.raises(BadInput, match="the limit is 10 bytes"):
+        table("a,label\n1,x\n2,y\n")
+
+
+def test_mutated_tables_never_raise_anything_else():
+    whole = "".join(f'{i},{i / 7:.3f},"n{i}",{"xy"[i % 2]}\n' for i in range(12))
+    data = f"a,b,note,label\n{whole}".encode()
+    rng = np.random.default_rng(5)
+    for _ in range(400):
+        mutant = bytearray(data)
+        for spot in rng.integers(0, len(data), rng.integers(1, 6)):
+            mutant[spot] = rng.choice(list(b'",;\n\r\t _-e.0\xff\x00'))
+        try:
+            found = read_table(bytes(mutant), "t.csv")
+        except SemblanceError as error:
+            assert "'t.csv'" in error.message
+        else:
+            assert len(found.X) == len(found.findings) == len(set(found.case_ids))
+            assert not np.isinf(found.X).any()
+
+
+def test_real_tables_agree_with_plain_reading(data):
+    for path in sorted((data / "tables").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        found = read_table(path)
+        assert found.findings == [row[-1] for row in rows[1:]], path.name
+        expected = [[float(cell) if cell else np.nan for cell in row[:-1]] for row in rows[1:]]
+        np.testing.assert_array_equal(found.X, expected, err_msg=path.name)
+        assert found.failed == found.left_out == []

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from semblance.core.library.case_columns import NO_FINDING, SORT_KEYS, CaseColumns, case_columns, no_cases
+from semblance.core.library.finding_letters import finding_letters
+
+
+@pytest.fixture
+def columns() -> CaseColumns:
+    return case_columns(
+        [2, 3, 5, 7, 11],
+        ["IM 10", "IM 2", "Ünal", "im 1", "x"],
+        ["benign", "malignant", None, "benign", "normal"],
+        ["P2", "P10", "P2", None, "P1"],
+        [0, 1, 0, 0, 2],
+    )
+
+
+def ids(columns: CaseColumns, rows: np.ndarray) -> list[str]:
+    return [columns.ids[row] for row in rows]
+
+
+def test_libraries_of_the_same_findings_order_them_alike() -> None:
+    names = ["grade 10", "zebra", "Normal", "Benign", "grade 2", "cancer", "adenoma"]
+    expected = ("cancer", "Benign", "Normal", "adenoma", "grade 2", "grade 10", "zebra")
+    for come in (names, names[::-1]):
+        made = case_columns(range(7), come, come, [None] * 7, [0] * 7)
+        assert made.findings == expected
+        assert [made.finding_name(place) for place in range(7)] == come
+
+
+def test_malignant_comes_first(columns: CaseColumns) -> None:
+    assert columns.findings == ("malignant", "benign", "normal")
+    assert columns.finding.tolist() == [1, 0, NO_FINDING, 1, 2]
+    assert columns.finding_name(0) == "benign"
+    assert columns.finding_name(2) is None
+
+
+def test_counts_tell_cases_without_a_finding_last(columns: CaseColumns) -> None:
+    assert columns.finding_counts.tolist() == [1, 2, 1, 1]
+
+
+def test_patients_are_counted_and_known_only_when_all_are(columns: CaseColumns) -> None:
+    assert columns.patient_count == 3
+    assert not columns.patients_known
+    assert columns.patient_name(3) is None
+    assert case_columns([1], ["a"], [None], ["P"], [0]).patients_known
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ["IM 10", "IM 2", "Ünal", "im 1", "x"]),
+        ("im", ["IM 10", "IM 2", "im 1"]),
+        ("ÜNAL", ["Ünal"]),
+        ("p2", ["IM 10", "Ünal"]),
+        ("malig", ["IM 2"]),
+        ("im benign", ["IM 10", "im 1"]),
+        ("im 1 benign", ["IM 10", "im 1"]),
+        ("nothing like it", []),
+        ("a word far longer than all the text there is " * 9, []),
+    ],
+)
+def test_text_finds_ids_patients_and_findings(columns: CaseColumns, text: str, expected: list[str]) -> None:
+    assert ids(columns, columns.filtered(text=text)) == expected
+
+
+def test_a_word_never_runs_from_one_case_into_the_next() -> None:
+    columns = case_columns([1, 2], ["ab", "cd"], [None, None], [None, None], [0, 0])
+    assert not columns.filtered(text="bc").size
+
+
+def test_findings_filter_by_code_and_by_name(columns: CaseColumns) -> None:
+    assert ids(columns, columns.filtered({0, NO_FINDING})) == ["IM 2", "Ünal"]
+    assert ids(columns, columns.filtered(columns.codes({"normal", None, "gone"}))) == ["Ünal", "x"]
+    assert not columns.filtered(set()).size
+
+
+def test_ids_sort_as_people_read_them(columns: CaseColumns) -> None:
+    assert ids(columns, columns.sorted_by("id")) == ["im 1", "IM 2", "IM 10", "x", "Ünal"]
+    assert ids(columns, columns.sorted_by("id", descending=True)) == ["Ünal", "x", "IM 10", "IM 2", "im 1"]
+
+
+def test_what_is_not_known_comes_last_either_way(columns: CaseColumns) -> None:
+    assert ids(columns, columns.sorted_by("finding"))[-1] == "Ünal"
+    assert ids(columns, columns.sorted_by("finding", descending=True))[-1] == "Ünal"
+    assert ids(columns, columns.sorted_by("patient")) == ["x", "IM 10", "Ünal", "IM 2", "im 1"]
+
+
+def test_a_part_can_be_sorted(columns: CaseColumns) -> None:
+    assert ids(columns, columns.sorted_by("added", np.array([4, 0]))) == ["IM 10", "x"]
+    with pytest.raises(KeyError):
+        columns.sorted_by("colour")
+
+
+def test_rows_and_ids_lead_back(columns: CaseColumns) -> None:
+    assert [columns.index_of_row(row) for row in (2, 11, 4, 99)] == [0, 4, -1, -1]
+    assert columns.index_of_id("Ünal") == 2
+    assert columns.index_of_id("no") == -1
+
+
+def test_an_empty_library_answers_too() -> None:
+    empty = no_cases()
+    assert len(empty) == 0
+    assert not empty.filtered(text="x").size
+    assert all(not empty.sorted_by(key).size for key in SORT_KEYS)
+    assert empty.finding_counts.tolist() == [0]
+    assert not empty.patients_known
+    assert empty.index_of_row(1) == -1
+
+
+def test_a_worker_can_send_it(columns: CaseColumns) -> None:
+    sent = pickle.loads(pickle.dumps(columns))
+    assert sent.ids == columns.ids
+    assert sent.filtered(text="p2").tolist() == columns.filtered(text="p2").tolist()
+
+
+def test_letters_are_the_names_own_where_free() -> None:
+    names = ["malignant", "benign", "normal", "cyst", "mass", "benign"]
+    assert "".join(finding_letters(names).values()) == "MBNCA"
+
+
+def test_letters_stay_different_however_many() -> None:
+    names = [f"polyp {number}" for number in range(200)] + ["", "???", "ß"]
+    letters = finding_letters(names)
+    assert len(set(letters.values())) == len(names)
+    assert all(letters.values())
+
+
+def test_many_rows_are_found_as_one_by_one():
+    columns = case_columns([2, 5, 9], ["a", "b", "c"], [None] * 3, [None] * 3, [0] * 3)
+    rows = np.array([9, 1, 2, 10, 5])
+    assert columns.indices_of_rows(rows).tolist() == [columns.index_of_row(int(row)) for row in rows]
+    assert no_cases().indices_of_rows(rows).tolist() == [-1] * 5

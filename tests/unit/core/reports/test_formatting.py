@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semblance.core.reports.formatting import digits_for, distance_text
+
+
+def texts(*distances: float) -> list[str]:
+    digits = digits_for(distances)
+    return [distance_text(one, digits) for one in distances]
+
+
+@pytest.mark.parametrize(
+    ("distances", "told"),
+    [
+        ((1.9171, 1.9702, 2.0823), ["1.917", "1.970", "2.082"]),
+        ((1.9171, 2.08231, 2.08244), ["1.9171", "2.0823", "2.0824"]),
+        ((0.00121, 0.00134, 0.00138), ["0.0012", "0.0013", "0.0014"]),
+        ((0.001211, 0.001212), ["0.001211", "0.001212"]),
+        ((12.3451, 12.3452), ["12.345", "12.345"]),
+        ((1234.1, 1234.2), ["1234", "1234"]),
+        ((0.00041, 0.00042), ["4.10e-04", "4.20e-04"]),
+        ((0.00041001, 0.00041004), ["4.1001e-04", "4.1004e-04"]),
+        ((1.2e-7, 3.4e-7, 0.5), ["1.20e-07", "3.40e-07", "0.500"]),
+        ((0.0, 0.0, 0.25), ["0.000", "0.000", "0.250"]),
+    ],
+)
+def test_neighbours_differ_with_as_few_digits_as_that_takes(distances, told) -> None:
+    assert texts(*distances) == told
+
+
+def test_what_is_one_distance_computed_twice_asks_for_no_digits() -> None:
+    assert texts(0.25, 0.25 * (1 + 1e-9), 0.5) == ["0.250", "0.250", "0.500"]
+
+
+def test_two_that_no_digits_part_cost_the_others_none() -> None:
+    assert texts(2.1, 2.1 + 1e-5, 2.9) == ["2.100", "2.100", "2.900"]
+
+
+def test_only_what_is_seen_at_once_is_looked_at() -> None:
+    near = np.linspace(1.0, 2.0, 20)
+    assert digits_for([*near, 3.00001, 3.0002]) == digits_for(near) == 3
+
+
+@pytest.mark.parametrize("distances", [(), (0.0,), (float("inf"), 1.0), (0.3,)])
+def test_rankings_that_have_no_neighbours_are_told_as_ever(distances) -> None:
+    assert digits_for(distances) == 3
+
+
+def test_it_is_written_as_the_language_does(german) -> None:
+    assert texts(0.00121, 0.00134) == ["0,0012", "0,0013"]
+    assert texts(0.00041001, 0.00041004) == ["4,1001e-04", "4,1004e-04"]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.reports.write_report import write_report
+from tests.helpers.reports import report
+
+STARTS = {
+    ".pdf": b"%PDF-",
+    ".html": b"<!DOCTYPE html>",
+    ".csv": b"query,",
+    ".json": b"{",
+    ".HTM": b"<!DOCTYPE",
+}
+
+
+@pytest.mark.parametrize("suffix", STARTS)
+def test_the_ending_chooses_the_kind(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"a report{suffix}"
+    write_report(report(), target)
+    assert target.read_bytes().startswith(STARTS[suffix])
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report", "report.pdf.exe"])
+def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadArguments, match="report") as caught:
+        write_report(report(), tmp_path / name)
+    assert ".pdf, .html, .csv, .json or .dcm" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SemblanceError, match="nowhere"):
+        write_report(report(), tmp_path / "nowhere" / "report.csv")
+
+
+def test_a_folder_of_that_name_stays(tmp_path: Path) -> None:
+    (tmp_path / "report.csv").mkdir()
+    with pytest.raises(SemblanceError, match=r"report\.csv"):
+        write_report(report(), tmp_path / "report.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
+
+
+def test_a_name_too_long_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SemblanceError, match="was not written") as caught:
+        write_report(report(), tmp_path / f"{'x' * 300}.csv")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "was not written")]
+)
+def test_a_failed_write_keeps_the_earlier_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
+    target = tmp_path / "report.csv"
+    target.write_text("earlier")
+
+    def fail(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(SemblanceError, match=told) as caught:
+        write_report(report(), target)
+    assert caught.value.hint
+    assert target.read_text() == "earlier"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]

@@ -1,0 +1,154 @@
+"""A file that is written is as it was or whole, and nothing else in the program replaces files."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from semblance.core.files import move, move_into_place, remove_abandoned, replacing, write_file
+
+TOP = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def synced(monkeypatch) -> list[str]:
+    """What was forced to the disk and what was renamed, in order."""
+    calls: list[str] = []
+    force, rename = os.fsync, Path.replace
+
+    def fsync(handle: int) -> None:
+        calls.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        force(handle)
+
+    def replace(path: Path, target: Path) -> Path:
+        calls.append("rename")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    return calls
+
+
+def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_after(tmp_path, synced):
+    write_file(tmp_path / "a.txt", b"new")
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+    assert synced == ["file", "rename", "folder"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_file_that_can_be_made_again_is_not_waited_for(tmp_path, synced):
+    write_file(tmp_path / "a.txt", b"new", durable=False)
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+    assert synced == ["rename"]
+
+
+@pytest.mark.parametrize("failing", ["fsync", "block"])
+def test_a_failure_leaves_what_was_there_and_nothing_beside(tmp_path, monkeypatch, failing):
+    target = tmp_path / "a.txt"
+    target.write_bytes(b"old")
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "full")
+
+    if failing == "fsync":
+        monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="full"), replacing(target) as temporary:
+        temporary.write_bytes(b"half")
+        assert target.read_bytes() == b"old"
+        if failing == "block":
+            full(0)
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_two_writers_of_one_file_have_names_of_their_own(tmp_path):
+    target = tmp_path / ("a" * 250)
+    with replacing(target) as one, replacing(target) as two:
+        assert one != two
+        one.write_bytes(b"one")
+        two.write_bytes(b"two")
+    assert target.read_bytes() == b"one"
+
+
+def test_a_folder_takes_its_place_with_all_its_files_on_the_disk(tmp_path, synced):
+    made = tmp_path / "made"
+    (made / "inside").mkdir(parents=True)
+    (made / "inside" / "b").write_bytes(b"b")
+    (made / "a").write_bytes(b"a")
+    move_into_place(made, tmp_path / "kept")
+    assert (tmp_path / "kept" / "inside" / "b").read_bytes() == b"b"
+    assert sorted(synced[:-2]) == ["file", "file", "folder", "folder"]
+    assert synced[-2:] == ["rename", "folder"]
+
+
+def test_what_is_only_moved_is_never_opened(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    move(pipe, tmp_path / "aside")
+    assert (tmp_path / "aside").is_fifo()
+    assert not pipe.exists()
+
+
+@pytest.mark.parametrize(("number", "refused"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_file_system_that_cannot_sync_folders_is_put_up_with_and_a_failing_disk_is_not(
+    tmp_path, monkeypatch, number, refused
+):
+    def fsync(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(number, "folder")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if refused:
+        with pytest.raises(OSError, match="folder"):
+            write_file(tmp_path / "a", b"a")
+    else:
+        write_file(tmp_path / "a", b"a")
+        assert (tmp_path / "a").read_bytes() == b"a"
+
+
+def test_only_what_is_a_day_old_is_abandoned(tmp_path):
+    old_file, old_folder, young = tmp_path / "a.part", tmp_path / "b.making", tmp_path / "c.part"
+    old_folder.mkdir()
+    for path in (old_file, old_folder / "in", young):
+        path.write_bytes(b"x")
+    yesterday = time.time() - 25 * 3600
+    for path in (old_file, old_folder):
+        os.utime(path, (yesterday, yesterday))
+    remove_abandoned([old_file, old_folder, young, tmp_path / "gone"])
+    assert list(tmp_path.iterdir()) == [young]
+
+
+def replacements(tree: ast.AST) -> list[int]:
+    """Lines that rename a file; ``str.replace`` takes two values, ``dataclasses.replace`` names them."""
+    found = []
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        owner, name = ast.unparse(node.func.value), node.func.attr
+        renames = name in ("replace", "rename") and len(node.args) == 1 and not node.keywords
+        if renames or (owner, name) in (("os", "replace"), ("os", "rename"), ("shutil", "move")):
+            found.append(node.lineno)
+    return found
+
+
+def test_nothing_else_replaces_a_file():
+    found = {
+        file.relative_to(TOP).as_posix(): lines
+        for folder in ("app", "core")
+        for file in (TOP / folder).rglob("*.py")
+        if (lines := replacements(ast.parse(file.read_text(encoding="utf-8"))))
+    }
+    assert list(found) == ["core/files.py"]
+
+
+@pytest.mark.parametrize(
+    "line", ["part.replace(file)", "os.replace(a, b)", "shutil.move(a, b)", "a.rename(b)"]
+)
+def test_it_is_seen_where_something_does(line):
+    assert replacements(ast.parse(line)) == [1]

@@ -1,0 +1,30 @@
+"""Every module that keeps libraries between calls lets go of them when it is told to."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from semblance.core.workflows.library.close_library import _CLOSING_FUNCTIONS, close_library
+
+
+@pytest.mark.parametrize(("module", "close"), _CLOSING_FUNCTIONS)
+def test_what_is_to_be_called_is_there(module, close, tmp_path):
+    getattr(importlib.import_module(module), close)(tmp_path / "never opened.semblance")
+    getattr(importlib.import_module(module), close)(None)
+
+
+def test_nothing_is_loaded_to_let_go():
+    code = (
+        "import sys; from semblance.core.workflows.library.close_library import close_library; close_library();"
+        "print([name for name in ('numpy', 'sqlalchemy', 'zarr') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_it_is_no_error_where_nothing_is_kept():
+    close_library()

@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.library.feature_stores import create_store
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
+from semblance.core.library.thumbnails import ThumbnailStore
+from semblance.core.workflows.maintenance import repair_library
+from semblance.core.workflows.maintenance.backup import back_up
+from semblance.core.workflows.maintenance.verify_library import verify_library
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.search_result import Query, nearest_cases
+from tests.helpers.checks import parts_of
+from tests.helpers.libraries import raw, stored_features, tables_of
+from tests.unit.core.workflows.maintenance.conftest import CASES
+
+
+def store_of(library: Path) -> Path:
+    return library / "features" / "1.zarr"
+
+
+def make_before_sums(library: Path, values: np.ndarray) -> None:
+    """The store as it was written before there were check sums."""
+    import zarr
+
+    store = store_of(library)
+    shutil.rmtree(store)
+    create_store(store, CHUNK, values.shape[1], "float32", checked=False)
+    zarr.open_array(store, mode="r+")[: len(values)] = values
+    with raw(library) as connection:
+        connection.execute("UPDATE feature_chunks SET file_sum = NULL")
+
+
+def flip(file: Path, at: float = 0.5) -> None:
+    """One bit somewhere in a file."""
+    data = bytearray(file.read_bytes())
+    data[int(len(data) * at)] ^= 0x10
+    file.write_bytes(data)
+
+
+def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
+    before = tables_of(library)
+    result = verify_library(library)
+    assert (result.findings, result.open_harm, result.moved_to) == ([], [], "")
+    assert result.checked == {
+        "catalogues": 1,
+        "images": CASES,
+        "feature sets": 1,
+        "metrics": 1,
+        "prepared metrics": 1,
+    }
+    assert result.counted.startswith("1 catalogue, 24 images, 1 feature set, 1 metric")
+    assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
+    assert "Metric 'plain'." in result.works
+    assert verify_library(library, repair=True).findings == []
+    assert tables_of(library) == before
+    assert not (library / repair_library.ASIDE).exists()
+
+
+def test_what_is_no_library_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"gone does not exist"):
+        verify_library(tmp_path / "gone")
+    with pytest.raises(BadInput, match=r"is not a library"):
+        verify_library(tmp_path)
+    (tmp_path / "metrics").mkdir()
+    with pytest.raises(BadInput, match=r"The catalogue of .* is gone.*Restore a backup"):
+        verify_library(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "gone", "swapped for nothing"])
+def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage):
+    chunk = store_of(library) / "c" / "0" / "0"
+    ids, before = stored_features(library)
+    if damage == "flipped":
+        flip(chunk)
+    elif damage == "gone":
+        chunk.unlink()
+    else:
+        chunk.write_bytes(b"")
+    with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
+        stored_features(library)
+    result = verify_library(library)
+    assert parts_of(result) == ["features"]
+    assert result.findings[0].files == ("features/1.zarr/c/0/0",)
+    assert f"{CASES} of {CASES} cases are without" in result.findings[0].says
+    assert "Metric 'plain'." in result.works
+    mended = verify_library(library, repair=True)
+    assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
+    again, values = stored_features(library)
+    np.testing.assert_array_equal(again, ids)
+    np.testing.assert_array_equal(values, before)
+    kept = list((library / repair_library.ASIDE).rglob("c/0/0"))
+    assert len(kept) == (0 if damage == "gone" else 1)
+    assert verify_library(library).findings == []
+
+
+def test_cases_whose_images_are_gone_too_are_counted(library):
+    (store_of(library) / "c" / "0" / "0").unlink()
+    images = sorted((library.parent / "images").rglob("*.png"))
+    images[0].unlink()
+    result = verify_library(library, repair=True)
+    assert parts_of(result) == ["images", "features"]
+    assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
+    assert len(result.open_harm) == 2
+    assert len(stored_features(library)[0]) == CASES - 1
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_store_without_its_description_gets_one(library, damage, checked):
+    _, before = stored_features(library)
+    store = store_of(library)
+    if not checked:
+        make_before_sums(library, before)
+    description = store / "zarr.json"
+    if damage == "cut":
+        description.write_text(description.read_text()[:40])
+    else:
+        description.unlink()
+    result = verify_library(library)
+    assert parts_of(result) == ["features"]
+    assert "what describes its numbers is lost or damaged" in result.findings[0].says
+    mended = verify_library(library, repair=True)
+    assert "all its numbers are there" in mended.findings[0].repaired
+    np.testing.assert_array_equal(stored_features(library)[1], before)
+    assert parts_of(verify_library(library)) == ([] if checked else ["features"])
+
+
+def test_numbers_without_check_sums_are_told_without_alarm(library):
+    before = stored_features(library)[1]
+    make_before_sums(library, before)
+    result = verify_library(library)
+    assert [finding.harm for finding in result.findings] == [False]
+    assert "made before numbers had check sums" in result.findings[0].says
+    assert result.open_harm == []
+
+
+def test_a_damaged_metric_is_named_and_its_card_kept(library):
+    with Library.open(library) as opened:
+        file = opened.metric("plain").file
+    whole = file.read_bytes()
+    flip(file)
+    result = verify_library(library, repair=True)
+    assert parts_of(result) == ["metric"]
+    assert "Metric 'plain' cannot be used" in result.findings[0].says
+    assert "semblance train LIB --learner euclidean --name plain)" in result.findings[0].remedy
+    assert file.exists()
+    assert "Metric 'plain'." not in result.works
+    # A whole copy under another name is taken in its place.
+    (file.parent / "aaaa.metric").write_bytes(whole)
+    os.utime(file.parent / "aaaa.metric", (0, 0))
+    mended = verify_library(library, repair=True)
+    assert mended.findings[0].repaired == "The same metric was found in aaaa.metric."
+    assert file.read_bytes() == whole
+    assert mended.open_harm == []
+
+
+def test_another_metric_in_its_place_is_noticed(library):
+    train_metric(library, TrainRequest("l1", "other"))
+    with Library.open(library) as opened:
+        plain, other = opened.metric("plain").file, opened.metric("other").file
+    shutil.copy(other, plain)
+    result = verify_library(library)
+    assert [f.says for f in result.findings] == [
+        "Metric 'plain' cannot be used: It holds another metric than the catalogue says."
+    ]
+
+
+def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(library):
+    train_metric(library, TrainRequest("lda", "other"))
+    with Library.open(library) as opened:
+        one, two = (record.file for record in opened.metrics())
+        case = opened.catalogue.all_cases()[0].case_id
+    whole = one.read_bytes(), two.read_bytes()
+    one.write_bytes(whole[1])
+    two.write_bytes(whole[0])
+    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
+        nearest_cases(library, "other", Query(case))
+    close_loaded_metrics()
+    assert [f.part for f in verify_library(library).open_harm] == ["metric", "metric"]
+    assert verify_library(library, repair=True).open_harm == []
+    assert (one.read_bytes(), two.read_bytes()) == whole
+    assert verify_library(library).findings == []
+
+
+def test_thumbnails_and_prepared_metrics_are_made_again(library):
+    (prepared,) = (library / DERIVED).glob("*.npz")
+    prepared.write_bytes(prepared.read_bytes()[:100])
+    (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
+    mended = verify_library(library, repair=True)
+    assert parts_of(mended) == ["thumbnails", "derived"]
+    assert not any(finding.harm for finding in mended.findings)
+    assert mended.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
+    assert mended.findings[1].repaired == "Made again."
+    assert verify_library(library).findings == []
+    with Library.open(library) as opened:
+        contents = [r.content for r in opened.catalogue.all_cases()]
+    store = ThumbnailStore(library / "thumbnails.sqlite", writable=False)
+    assert set(store.get(contents)) == set(contents)
+    store.close()
+
+
+def test_missing_and_changed_images_are_told_apart(library):
+    images = sorted((library.parent / "images").rglob("*.png"))
+    images[0].rename(images[0].with_suffix(".away"))
+    images[1].write_bytes(images[2].read_bytes() + b" ")
+    os.utime(images[3])
+    result = verify_library(library, repair=True)
+    assert parts_of(result) == ["images", "images"]
+    assert [len(finding.files) for finding in result.findings] == [1, 1]
+    with Library.open(library) as opened:
+        assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 1
+    images[0].with_suffix(".away").rename(images[0])
+    verify_library(library, repair=True)
+    with Library.open(library) as opened:
+        assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 0
+    shutil.rmtree(library.parent / "images")
+    result = verify_library(library)
+    assert f"its images are no longer there ({CASES} files)" in result.findings[0].says
+
+
+def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):
+    left = [
+        library / "metrics" / ".x.metric.part",
+        library / "features" / "7.zarr",
+        library / DERIVED / "gone.abc.part",
+        store_of(library) / "c" / "0" / "0.partial",
+    ]
+    for path in left:
+        path.mkdir() if path.suffix == ".zarr" else path.write_bytes(b"half")
+    result = verify_library(library, repair=True)
+    assert [f.part for f in result.findings if f.part == "left over"] == ["left over"] * 4
+    assert all(path.exists() for path in left)
+    for path in left:
+        os.utime(path, (0, 0))
+    result = verify_library(library, repair=True)
+    assert not any(path.exists() for path in left)
+    assert all("Moved to damaged/" in f.repaired for f in result.findings if f.part == "left over")
+    assert verify_library(library).findings == []
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "features/1.zarr", "derived"])
+def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, inside):
+    place = library / inside if inside != "derived" else next((library / DERIVED).iterdir())
+    place.replace(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere") if kind == "link" else os.mkfifo(place)
+    found = verify_library(library)
+    assert [(f.part, f.path) for f in found.open_harm] == [("link", place.relative_to(library).as_posix())]
+    assert found.works == ["Nothing more is looked at while that is there."]
+    back_up(library, tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert not [name for name in archive.namelist() if name.startswith(inside)]
+    mended = verify_library(library, repair=True)
+    assert mended.open_harm == []
+    assert verify_library(library).findings == []
+    assert (tmp_path / "elsewhere").exists()
+    assert len(stored_features(library)[0]) == CASES
+
+
+@pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
+def test_what_may_not_be_read_is_not_taken_for_damaged(library, monkeypatch, inside):
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != library / inside and access(path, mode))
+    before = tables_of(library)
+    for repair in (False, True):
+        (found,) = verify_library(library, repair=repair).open_harm
+        assert (found.part, found.path) == ("permissions", inside)
+        assert found.says == f"You may not read {inside}."
+    assert tables_of(library) == before
+    assert not (library / repair_library.ASIDE).exists()
+
+
+def test_folders_in_place_of_derived_files_are_mended(library):
+    for file in (library / "thumbnails.sqlite", next((library / DERIVED).iterdir())):
+        file.unlink()
+        file.mkdir()
+        (file / "x").touch()
+    assert verify_library(library, repair=True).open_harm == []
+    assert verify_library(library).findings == []

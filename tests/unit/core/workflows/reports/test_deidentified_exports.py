@@ -1,0 +1,302 @@
+"""Planted names, ids, dates, folders and user names: no file that the program exports tells them unasked.
+
+Every workflow that notes an export stands in ``EXPORTS`` or ``ELSEWHERE``; a new one fails until it does.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from semblance.core.library.library import Library
+from semblance.core.reports.curves import ACCURACY, AccuracyCurve
+from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics import metric_exchange
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from tests.helpers.dicom_files import save
+from tests.helpers.telling import told_by, told_by_bytes
+from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film
+
+WORKFLOWS = Path(__file__).resolve().parents[4] / "core" / "workflows"
+USER, HOME = "quentin-larkspur", "homefolder-of-ourania"
+Made = tuple[Path, str, Path]
+
+
+def of_reports(suffix: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        library, case, out = made
+        options = ReportOptions(clinic="Clinic", comment="looks alike")
+        search = Search("clicked", Query(case), ledger="mine")
+        return [write_reports.write_search_report(library, search, out / f"report{suffix}", options)]
+
+    return write
+
+
+def of_batches(made: Made) -> list[Path]:
+    library, case, out = made
+    write_reports.write_reports(library, Search("plain", Query(case)), [case, "gone"], out / "batch", "html")
+    return sorted((out / "batch").iterdir())
+
+
+def of_cards(suffix: str) -> Callable[[Made], list[Path]]:
+    return lambda made: [metric_cards.write_metric_card(made[0], "clicked", made[2] / f"card{suffix}")]
+
+
+def of_metrics(made: Made) -> list[Path]:
+    return [metric_exchange.export_metric(made[0], "clicked", made[2] / f"m{metric_exchange.SUFFIX}")]
+
+
+def of_plots(suffix: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        curve = AccuracyCurve("clicked", (1, 2, 3), (0.9, 0.8, 0.7), (0.8, 0.7, 0.6), (0.95, 0.9, 0.8))
+        return export_plots.export_plots(
+            made[2] / f"plot{suffix}", {ACCURACY: [curve]}, note="held-out cases", library=made[0]
+        )
+
+    return write
+
+
+#: Workflow -> what writes its files, by kind.
+EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
+    "write_reports": {
+        **{suffix: of_reports(suffix) for suffix in (".pdf", ".html", ".csv", ".json", ".dcm")},
+        "batch": of_batches,
+    },
+    "metric_cards": {suffix: of_cards(suffix) for suffix in (".md", ".json")},
+    "metric_exchange": {"file": of_metrics},
+    "export_plots": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
+}
+#: Not here, and why.
+ELSEWHERE = {
+    "backup": "a backup holds all the library knows, and says so",
+    "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
+    "experiments": "tests/unit/core/research/test_export.py",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A library of two patients' films with a metric learned from clicks of somebody with a name."""
+    folder = tmp_path_factory.mktemp(HOME)
+    tree = folder / "ZEBROVICH QUENTIN 19530417"
+    lines = ["file,finding\n"]
+    for number in range(16):
+        save(film(number, BodyPartExamined="ZEBROVICHS HAND"), tree / f"Zebrovich^{number}.dcm")
+        lines.append(f"Zebrovich^{number}.dcm,{'benign' if number % 4 // 2 else 'malignant'}\n")
+    (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
+    library = folder / "lib.semblance"
+    import_source(tree, library)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    with Library.open(library) as opened:
+        cases = [r.case_id for r in opened.catalogue.all_cases()]
+    search = Search("plain", Query(cases[0]), ledger="mine")
+    for case, alike in ((cases[1], True), (cases[2], False)):
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, case, alike)],
+            author="Ourania Zebrovich",
+        )
+    refine_metric.save_refined(library, search, "clicked")
+    yield library, cases[3], folder
+    close_loaded_metrics()
+
+
+@pytest.fixture(scope="module", params=("library", "no library"))
+def of_files(request, tmp_path_factory):
+    """Ordinary image files called after their patients, which no column tells: names stand in folders, files,
+    ids of cases and every column of ``labels.csv``, one of them as an allowed attribute. The query is a case,
+    or a file from outside."""
+    folder = tmp_path_factory.mktemp(HOME)
+    tree = folder / "ZEBROVICH QUENTIN 19530417"
+    header = "file,case_id,finding,comment,body_part,view,age,sex,Zebrovich\n"
+    lines = [header]
+    rng = np.random.default_rng(0)
+    (tree / "Ourania Zebrovich").mkdir(parents=True)
+    for number in range(16):
+        name = f"Ourania Zebrovich/Zebrovich_{number}.png"
+        grey = rng.integers(0, 90, (48, 48)) + 100 * (number % 2)
+        info = PngImagePlugin.PngInfo()
+        info.add_text("Author", "Zebrovich")
+        Image.fromarray(grey.astype(np.uint8)).save(tree / name, pnginfo=info)
+        case = f"clinic/Zebrovich/{number}" if number % 3 else f"zebrovich{number}"
+        finding = ("benign", "malignant")[number % 2]
+        lines.append(f"{name},{case},{finding},seen by Larkspur,Zebrovich's hand,Quentin,47,F,778812\n")
+    (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
+    library = folder / "Zebrovich.semblance"
+    import_source(tree, library, identified=True)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    outside = folder / "Quentin.png"
+    Image.fromarray(rng.integers(0, 99, (48, 48)).astype(np.uint8)).save(outside)
+    with Library.open(library) as opened:
+        cases = [r.case_id for r in opened.catalogue.all_cases()]
+    assert any("/" in case for case in cases)
+    query = Query(cases[3]) if request.param == "library" else Query(image=outside)
+    search = Search("plain", query, ledger="mine", like=(Query(cases[5]), Query(image=outside)))
+    if query.case:
+        refine_metric.judge(
+            library,
+            search,
+            [refine_metric.likeness_judgement(search, cases[1], True)],
+            author="Ourania Zebrovich",
+        )
+    yield library, search, cases
+    close_loaded_metrics()
+
+
+@pytest.fixture(autouse=True)
+def somebody(monkeypatch):
+    for variable in ("USER", "LOGNAME", "USERNAME", "LNAME"):
+        monkeypatch.setenv(variable, USER)
+    yield
+
+
+def planted_in(told: str) -> list[str]:
+    low = told.casefold()
+    return [word for word in (*PLANTED, USER, HOME) if word in low]
+
+
+@pytest.mark.parametrize(
+    ("workflow", "kind"), [(workflow, kind) for workflow, kinds in EXPORTS.items() for kind in kinds]
+)
+def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
+    library, case, _ = made
+    noted = len(list_exports(library))
+    files = EXPORTS[workflow][kind]((library, case, tmp_path))
+    assert files
+    for file in files:
+        assert planted_in(told_by(file)) == [], file.name
+        assert planted_in(file.name) == []
+    assert len(list_exports(library)) > noted
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".html", ".csv", ".json", ".dcm"])
+def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
+    library, search, _ = of_files
+    options = ReportOptions(clinic="Clinic", comment="looks alike")
+    file = write_reports.write_search_report(library, search, tmp_path / f"report{suffix}", options)
+    told = told_by(file)
+    assert planted_in(told) == []
+    assert "Case 2" in told
+    assert planted_in(json.dumps([{**line, "by": ""} for line in list_exports(library)])) == []
+    assert "40–49" in told or suffix == ".csv" or search.query.case is None
+
+
+def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
+    library, search, cases = of_files
+    write_reports.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
+    for file in (tmp_path / "batch").iterdir():
+        assert planted_in(told_by(file) + file.name) == [], file.name
+    index = (tmp_path / "batch" / "reports.csv").read_text()
+    assert [line.split(",")[:2] for line in index.splitlines()[1:]] == [
+        ["report-0001.html", "Case 1"],
+        ["report-0002.html", "Case 2"],
+    ]
+
+
+def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
+    library, search, cases = of_files
+    search = Search("plain", Query(cases[2]))
+    told = {}
+    for identified in (False, True):
+        for free_text in (False, True):
+            options = ReportOptions(identified=identified, free_text=free_text)
+            file = write_reports.write_search_report(library, search, tmp_path / "r.json", options)
+            told[identified, free_text] = file.read_text(encoding="utf-8")
+    for (_, free_text), text in told.items():
+        assert ("seen by Larkspur" in text) is free_text
+        assert ("s hand" in text) is free_text
+        assert "Free text" in text or not free_text
+    assert cases[2] in told[True, False]
+    assert cases[2] not in told[False, True]
+
+
+def test_the_log_of_exports_tells_who_exported_and_nothing_else(made, tmp_path):
+    of_metrics((made[0], made[1], tmp_path))
+    lines = [dict(line) for line in list_exports(made[0])]
+    assert {line.pop("by") for line in lines} == {USER}
+    assert planted_in(json.dumps(lines)) == []
+
+
+def test_an_identified_report_is_noted_as_such(made, tmp_path):
+    library, case, _ = made
+    search = Search("plain", Query(case))
+    write_reports.write_search_report(library, search, tmp_path / "r.csv", ReportOptions(identified=True))
+    assert list_exports(library)[-1]["identified"] is True
+
+
+def silent_about(folder: Path) -> list[str]:
+    """Workflows that note exports and stand in no list here."""
+    noting = [file.stem for file in folder.rglob("*.py") if "log_export(" in file.read_text(encoding="utf-8")]
+    return sorted(set(noting) - set(EXPORTS) - set(ELSEWHERE))
+
+
+def test_every_workflow_that_exports_is_looked_at(tmp_path):
+    assert silent_about(WORKFLOWS) == []
+    (tmp_path / "shouting.py").write_text("log_export(library, 'x', 'y')\n")
+    assert silent_about(tmp_path) == ["shouting"]
+
+
+# That the search would find something
+
+
+def test_the_search_reads_pdfs_and_what_describes_them():
+    from reportlab.pdfgen.canvas import Canvas
+
+    data = io.BytesIO()
+    canvas = Canvas(data, pageCompression=1)
+    canvas.setAuthor("Zebrovich")
+    canvas.drawString(50, 500, "Larkspur Lane")
+    canvas.save()
+    assert {"zebrovich", "larkspur"} <= set(planted_in(told_by_bytes(data.getvalue())))
+
+
+def test_the_search_reads_texts_in_images():
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Author", "Zebrovich", zip=True)
+    data = io.BytesIO()
+    Image.new("L", (4, 4)).save(data, "PNG", pnginfo=info)
+    assert planted_in(told_by_bytes(data.getvalue())) == ["zebrovich"]
+
+
+def test_the_search_reads_zips_in_zips_and_images_in_pages():
+    inner, outer = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.json", json.dumps({"who": "Zebrovich"}))
+    with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+    assert planted_in(told_by_bytes(outer.getvalue())) == ["zebrovich"]
+    import base64
+
+    page = b'<img src="data:application/zip;base64,' + base64.b64encode(outer.getvalue()) + b'">'
+    assert planted_in(told_by_bytes(page)) == ["zebrovich"]
+
+
+def test_the_search_reads_dicom(tmp_path):
+    save(film(1), tmp_path / "a.dcm")
+    assert {"zebrovich", "778813", "20190308"} <= set(planted_in(told_by(tmp_path / "a.dcm")))
+
+
+def test_an_exported_metric_tells_not_even_when_it_was_written(made, tmp_path):
+    (file,) = of_metrics((made[0], made[1], tmp_path))
+    with zipfile.ZipFile(file) as outer, zipfile.ZipFile(io.BytesIO(outer.read("metric.zip"))) as inner:
+        entries = [*outer.infolist(), *inner.infolist()]
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}

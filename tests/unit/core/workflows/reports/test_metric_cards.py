@@ -1,0 +1,182 @@
+"""Cards of metrics and metrics as files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.library import Library
+from semblance.core.reports.write_card import card_markdown
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.metric_exchange import (
+    ABOUT,
+    METRIC,
+    SUFFIX,
+    export_metric,
+    import_metric,
+)
+from semblance.core.workflows.metrics.score_metric import score_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
+from semblance.core.workflows.searches.search_result import nearest_cases
+from tests.helpers.tables import PLAIN, table_library
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cards")
+    table_library(folder / "a", n=80, metrics=(TrainRequest("bdm", "bits", settings={"rounds": 20}), PLAIN))
+    return folder
+
+
+@pytest.fixture
+def library(made, tmp_path):
+    return shutil.copytree(made / "a", tmp_path / "a") / "lib.semblance"
+
+
+@pytest.fixture
+def file(library, tmp_path):
+    return export_metric(library, "bits", tmp_path / f"bits{SUFFIX}")
+
+
+def ranked(library, metric):
+    return [
+        (line.case_id, line.distance) for line in nearest_cases(library, metric, Query(case="t/c0")).ranked
+    ]
+
+
+def test_the_weakest_findings_and_the_confusion_are_those_of_the_held_out_cases(library):
+    with Library.open(library) as opened:
+        record = opened.metric("bits")
+        trained = set(record.training.tolist())
+        held_out = [row.finding for row in opened.catalogue.all_cases() if row.id not in trained]
+    scores = record.scores
+    names = sorted(set(held_out))
+    assert {name: one["n"] for name, one in scores["by_finding"].items()} == {
+        name: held_out.count(name) for name in names
+    }
+    assert [sum(row) for row in scores["confusion"]] == [held_out.count(name) for name in names]
+    right = sum(scores["confusion"][place][place] for place in range(len(names)))
+    voters = scores["voters"]
+    assert right / len(held_out) == pytest.approx(scores["knn_accuracy"]["mean"][voters - 1], abs=0.06)
+    means = [one["mean"] * one["n"] for one in scores["by_finding"].values()]
+    k = next(iter(scores["by_finding"].values()))["k"]
+    assert sum(means) / len(held_out) == pytest.approx(scores["retrieval_accuracy"]["mean"][k - 1])
+
+
+def test_a_card_is_written_for_people_and_for_programs(library, tmp_path):
+    text = write_metric_card(library, "bits", tmp_path / "card.md").read_text()
+    for heading in ("# Metric card: bits", "## Scores (held-out", "## Where it fails", "## Calibration"):
+        assert heading in text
+    values = json.loads(write_metric_card(library, "bits", tmp_path / "card.json").read_text())
+    assert values["card"]["learner"] == "bdm"
+    assert values["scores"]["auc"] == pytest.approx(values["card"]["scores"]["auc"])
+    assert "t/c" not in json.dumps(values)
+    with pytest.raises(BadArguments, match="cannot be a file like"):
+        write_metric_card(library, "bits", tmp_path / "card.docx")
+    with pytest.raises(BadArguments, match="no metric"):
+        metric_card(library, "gone")
+
+
+def test_names_from_files_are_text_in_markdown(library):
+    document = metric_card(library, "bits")
+    hostile = replace(document, name="<img src=x> | *a*")
+    assert "\\<img src=x\\> \\| \\*a\\*" in card_markdown(hostile)
+
+
+def test_two_cards_are_compared_line_by_line(library):
+    table = compared_cards(library, "bits", "plain")
+    lines = {row[0]: row[1:] for row in table.rows}
+    assert lines["Learner"][2] == "differs"
+    assert lines["Features"] == (lines["Features"][0], lines["Features"][0], "")
+    assert lines["Name"] == ("bits", "plain", "differs")
+
+
+def test_a_metric_comes_back_as_it_was(library, file):
+    before = ranked(library, "bits")
+    assert import_metric(library, file) == "bits 2"
+    assert ranked(library, "bits 2") == before
+    with Library.open(library) as opened:
+        old, new = opened.metric("bits"), opened.metric("bits 2")
+        assert np.array_equal(np.sort(old.training), np.sort(new.training))
+        assert new.scores["auc"] == old.scores["auc"]
+
+
+def test_in_another_library_it_has_no_scores_and_knows_what_it_saw(made, file, tmp_path):
+    other = table_library(tmp_path / "b", n=80, metrics=(TrainRequest("euclidean", "theirs"),))
+    assert import_metric(other, file, "brought") == "brought"
+    with Library.open(other) as opened:
+        record = opened.metric("brought")
+        trained = {
+            row.case_id for row in opened.catalogue.all_cases() if row.id in set(record.training.tolist())
+        }
+    assert record.scores is None
+    assert record.card["scores"] == {}
+    with Library.open(made / "a" / "lib.semblance", writable=False) as opened:
+        rows = set(opened.metric("bits").training.tolist())
+        assert trained == {row.case_id for row in opened.catalogue.all_cases() if row.id in rows}
+    assert score_metric(other, "brought")["n_train"] == len(trained)
+
+
+def test_the_file_names_no_case(file):
+    with zipfile.ZipFile(file) as packed:
+        assert set(packed.namelist()) == {ABOUT, METRIC}
+        assert "t/c" not in packed.read(ABOUT).decode()
+
+
+def test_a_library_without_its_features_says_which(file, tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "t.csv").write_text("case_id,x,label\n" + "".join(f"c{i},{i},a\n" for i in range(9)))
+    import_source(tmp_path / "b" / "t.csv", tmp_path / "b.semblance")
+    extract_features(tmp_path / "b.semblance", "raw")
+    with pytest.raises(BadInput, match=r"'raw' features that .* does not have") as told:
+        import_metric(tmp_path / "b.semblance", file)
+    assert "semblance features LIB --extractor raw" in told.value.hint
+
+
+def repacked(file, out, **changes):
+    with zipfile.ZipFile(file) as packed, zipfile.ZipFile(out, "w") as new:
+        about = {**json.loads(packed.read(ABOUT)), **changes}
+        new.writestr(ABOUT, json.dumps(about))
+        new.writestr(METRIC, packed.read(METRIC))
+    return out
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"format": "x"}, {"training": [3]}, {"features": {}}, {"name": ""}, {"scores": 3}, {"card": []}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_forged_file_is_refused_and_nothing_is_left(library, file, tmp_path, changes):
+    with Library.open(library) as opened:
+        before = sorted((opened.path / "metrics").iterdir())
+    with pytest.raises(BadInput, match="no metric of Semblance"):
+        import_metric(library, repacked(file, tmp_path / "bad", **changes))
+    assert sorted((library / "metrics").iterdir()) == before
+
+
+def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
+    before = sorted((library / "metrics").iterdir())
+    data = file.read_bytes()
+    (tmp_path / "half").write_bytes(data[: len(data) // 2])
+    (tmp_path / "text").write_text("no zip")
+    with zipfile.ZipFile(file) as archive:
+        inside = archive.getinfo("metric.zip")
+    place = inside.header_offset + 100 + inside.compress_size // 2
+    (tmp_path / "flipped").write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
+    for name in ("half", "text", "gone", "flipped"):
+        with pytest.raises(BadInput):
+            import_metric(library, tmp_path / name)
+    with pytest.raises(BadInput, match="another version"):
+        import_metric(library, repacked(file, tmp_path / "new", version=9))
+    assert sorted((library / "metrics").iterdir()) == before
+    with pytest.raises(BadArguments, match="cannot be called"):
+        export_metric(library, "bits", tmp_path / "bits.zip")

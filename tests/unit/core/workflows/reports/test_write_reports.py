@@ -1,0 +1,280 @@
+"""Reports of refined searches, of many queries, and reports opened again."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from dataclasses import replace
+
+import pydicom
+import pypdf
+import pytest
+from PIL import Image
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.reports.embedded_search import reopen_report
+from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
+from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reporting")
+    table_library(folder / "table", n=60, metrics=(PLAIN,))
+    striped_library(folder, n=12, name="images.semblance")
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path):
+    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
+
+
+@pytest.fixture
+def images(made, tmp_path):
+    return shutil.copytree(made / "images.semblance", tmp_path / "images.semblance")
+
+
+def search_of(case="t/c0", **more) -> Search:
+    return Search("plain", Query(case=case), "mine", **more)
+
+
+def words(file) -> str:
+    return " ".join(" ".join(page.extract_text() for page in pypdf.PdfReader(file).pages).split())
+
+
+def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
+    search = search_of(like=(Query(case="t/c5"),))
+    refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
+    out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=True))
+    told = json.loads(out.read_text())
+    assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
+    assert told["judgements"][1]["c"].endswith("c4")
+    assert "2 judgements" in told["notes"][0] or "judgements refined" in told["notes"][0]
+    assert "Like the examples t/c5." in " ".join(told["notes"])
+    assert [line["case_id"] for line in told["results"]] == [
+        line.case_id for line in rank_cases(table, search).result.ranked
+    ]
+    for line in told["results"]:
+        assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
+
+
+def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
+    near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
+    search = search_of(like=(Query(case=other),))
+    refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
+    kinds = (ReportOptions(identified=True), ReportOptions())
+    named, numbered = (
+        json.loads(write_search_report(table, search, tmp_path / "r.json", options).read_text())
+        for options in kinds
+    )
+    names = {
+        one["case_id"]: other["case_id"]
+        for one, other in zip(named["results"], numbered["results"], strict=True)
+    }
+    names[named["query"]["case_id"]] = numbered["query"]["case_id"]
+    assert sorted(names.values()) == sorted(f"Case {n}" for n in range(1, len(names) + 1))
+    assert names["t/c0"] == "Case 1"
+    assert numbered["judgements"][0]["a"] == names[near]
+    assert f"Like the examples Case {len(names) + 1}." in " ".join(numbered["notes"])
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
+    search = search_of(strength=0.7, fold_duplicates=False, like=(Query(case="t/c5"),))
+    judged = refine_metric.judge(
+        table,
+        search,
+        [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
+    )
+    out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=identified))
+    if not identified:
+        sealed = json.dumps(json.loads(out.read_text())["search"])
+        assert "t/c" not in sealed
+        assert "plain" not in sealed
+    again = reopen_report(table, out)
+    assert again.ledger != search.ledger
+    assert replace(again, ledger=search.ledger) == search
+    ranked = [(line.case_id, line.distance) for line in rank_cases(table, again).result.ranked]
+    assert ranked == [(line.case_id, line.distance) for line in judged.result.ranked]
+
+
+def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
+    fresh = held_out_cases(table, "plain")
+    trained = next(case for case in all_cases(table) if case not in fresh)
+    for case, known in ((trained, True), (fresh[0], False)):
+        out = write_search_report(
+            table, Search("plain", Query(case=case)), tmp_path / "r.json", ReportOptions()
+        )
+        told = json.loads(out.read_text())
+        assert told["vote"]["query_trained_on"] is known
+        assert any("trained on this query" in note for note in told["notes"]) is known
+
+
+def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
+    outside = tmp_path / "asked" / "Zebrovich.png"
+    outside.parent.mkdir()
+    shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
+    search = Search("plain", Query(image=outside, region=Region(1, 1, 9, 9)))
+    out = write_search_report(images, search, tmp_path / "r.json")
+    with pytest.raises(BadInput, match="was not found"):
+        reopen_report(images, out)
+    beside = shutil.copy(outside, tmp_path / "another name.png")
+    assert reopen_report(images, out).query == replace(search.query, image=beside)
+    beside.unlink()
+    told = write_search_report(images, search, tmp_path / "i.json", ReportOptions(identified=True))
+    assert reopen_report(images, told).query == search.query
+
+
+def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
+    out = write_search_report(table, search_of(), tmp_path / "r.json")
+    with pytest.raises(BadInput, match="was not made from"):
+        reopen_report(images, out)
+    values = json.loads(out.read_text())
+    for damage in (
+        "{",
+        "[]",
+        '{"search": 3}',
+        json.dumps(values | {"search": values["search"] | {"query": 7}}),
+        json.dumps(values | {"search": values["search"] | {"judgements": [{"kind": "x"}]}}),
+    ):
+        (tmp_path / "bad.json").write_text(damage)
+        with pytest.raises(BadInput, match="damaged"):
+            reopen_report(table, tmp_path / "bad.json")
+    (tmp_path / "new.json").write_text(json.dumps(values | {"search": values["search"] | {"version": 99}}))
+    with pytest.raises(BadInput, match="another version"):
+        reopen_report(table, tmp_path / "new.json")
+    with pytest.raises(BadInput, match="cannot be read"):
+        reopen_report(table, tmp_path / "gone.json")
+
+
+def test_a_metric_or_case_that_is_gone_is_told(table, tmp_path):
+    out = write_search_report(table, search_of(), tmp_path / "r.json")
+    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+        connection.exec_driver_sql("UPDATE cases SET case_id='t/moved' WHERE case_id='t/c0'")
+    with pytest.raises(BadInput, match="A case of"):
+        reopen_report(table, out)
+    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+        connection.exec_driver_sql("UPDATE metrics SET name='other'")
+    with pytest.raises(BadInput, match="The metric of"):
+        reopen_report(table, out)
+
+
+def test_letterhead_and_comment_are_on_the_pages(table, tmp_path):
+    logo = tmp_path / "logo.png"
+    Image.new("RGB", (300, 90), "navy").save(logo)
+    comment = "Seen with Dr. Q.\n\n" + "A long remark. " * 400
+    options = ReportOptions("letter", "St. Elsewhere", read_logo(logo), comment)
+    file = write_search_report(table, search_of(), tmp_path / "r.pdf", options)
+    pdf = pypdf.PdfReader(file)
+    assert tuple(pdf.pages[0].mediabox[2:]) == (612, 792)
+    told = words(file)
+    assert "St. Elsewhere" in told
+    # A page may end within a sentence.
+    assert told.count("remark.") == 400
+    page = write_search_report(table, search_of(), tmp_path / "r.html", options).read_text()
+    assert "St. Elsewhere" in page
+    assert page.count("A long remark.") == 400
+
+
+def test_what_no_report_can_take_is_refused(tmp_path):
+    with pytest.raises(BadArguments, match="no page size"):
+        ReportOptions("A3")
+    with pytest.raises(BadInput, match="characters long"):
+        ReportOptions(comment="x" * (MAX_COMMENT + 1))
+    with pytest.raises(BadInput, match="no logo"):
+        read_logo(tmp_path / "gone.png")
+    (tmp_path / "text.png").write_text("no image")
+    with pytest.raises(BadInput, match="no PNG or JPEG"):
+        read_logo(tmp_path / "text.png")
+    Image.new("L", (5000, 10)).save(tmp_path / "wide.png")
+    with pytest.raises(BadInput, match="5000 x 10"):
+        read_logo(tmp_path / "wide.png")
+
+
+def test_a_logo_carries_nothing_but_pixels(tmp_path):
+    from PIL.PngImagePlugin import PngInfo
+
+    note = PngInfo()
+    note.add_text("Author", "Zebrovich")
+    Image.new("RGB", (20, 20)).save(tmp_path / "logo.png", pnginfo=note)
+    assert b"Zebrovich" in (tmp_path / "logo.png").read_bytes()
+    assert b"Zebrovich" not in read_logo(tmp_path / "logo.png")
+
+
+def test_the_region_is_shown_on_its_image(made, images, tmp_path):
+    with Library.open(images) as opened:
+        case = next(row.case_id for row in opened.catalogue.all_cases())
+    whole, part = (
+        write_search_report(images, Search("plain", Query(case=case, region=region)), tmp_path / "r.html")
+        .read_text()
+        .count("The region on its image")
+        for region in (None, Region(2, 2, 12, 12))
+    )
+    assert (whole, part) == (0, 1)
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
+    out = write_search_report(
+        table, search_of(), tmp_path / "r.dcm", ReportOptions(clinic="Ward 7", identified=identified)
+    )
+    kept = pydicom.dcmread(out)
+    assert kept.SOPClassUID.name == "Encapsulated PDF Storage"
+    assert kept.InstitutionName == "Ward 7"
+    assert kept.PatientName == ""
+    with Library.open(table) as opened:
+        patient = next(row.patient for row in opened.catalogue.all_cases() if row.case_id == "t/c0")
+    assert kept.PatientID == (patient if identified else "")
+    assert kept.PatientIdentityRemoved == ("NO" if identified else "YES")
+    pdf = kept.EncapsulatedDocument[: kept.EncapsulatedDocumentLength]
+    assert "Retrieval report" in pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
+
+
+def test_a_batch_is_numbered_listed_and_goes_past_what_fails(table, tmp_path):
+    result = write_reports(table, search_of(), ["t/c0", "t/gone", "t/c3"], tmp_path / "out", "html")
+    assert [file.name for file in result.files] == ["report-0001.html", "report-0003.html"]
+    assert [case for case, _ in result.failed] == ["t/gone"]
+    listed = (tmp_path / "out" / "reports.csv").read_text()
+    assert "report-0003.html" in listed
+    assert "c3" in (tmp_path / "out" / "report-0003.html").read_text()
+    with pytest.raises(BadArguments, match="kind 'docx'"):
+        write_reports(table, search_of(), ["t/c0"], tmp_path / "out", "docx")
+    with pytest.raises(BadArguments, match="No case"):
+        write_reports(table, search_of(), [], tmp_path / "out")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SemblanceError, match="cannot be made"):
+        write_reports(table, search_of(), ["t/c0"], tmp_path / "file" / "out")
+
+
+def test_the_cases_of_a_batch(table, tmp_path):
+    everything = all_cases(table)
+    held_out = held_out_cases(table, "plain")
+    assert len(everything) == 60
+    assert 0 < len(held_out) < 60
+    with Library.open(table) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        rows = {row.case_id: row.id for row in opened.catalogue.all_cases()}
+    assert not trained & {rows[case] for case in held_out}
+    (tmp_path / "list.txt").write_text("t/c3\n\nt/c1\nt/c3\n")
+    assert listed_cases(tmp_path / "list.txt") == ["t/c3", "t/c1"]
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
+    for name in ("empty.txt", "bytes.txt", "gone.txt"):
+        with pytest.raises(BadInput):
+            listed_cases(tmp_path / name)
