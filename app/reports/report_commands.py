@@ -45,7 +45,9 @@ class ReportCommands(QObject):
         )
         if dialog.exec() == QDialog.DialogCode.Accepted:
             if cases := dialog.cases():
-                report_operations.write_reports(self._context, dialog.target, cases, dialog.form(), dialog.options)
+                report_operations.write_reports(
+                    self._context, dialog.target, cases, dialog.form(), dialog.options
+                )
             else:
                 report_operations.write_report(self._context, dialog.target, dialog.options)
         dialog.deleteLater()

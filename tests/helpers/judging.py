@@ -8,9 +8,9 @@ from pathlib import Path
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.core.searches.query import Query
-from tests.helpers.contexts import make_context
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.contexts import make_context
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 

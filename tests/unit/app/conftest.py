@@ -7,9 +7,8 @@ from PySide6.QtWidgets import QApplication
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
-from semblance.core.workflows.imaging import view_planes
+from semblance.core.workflows.imaging import library_cache, view_planes
 from tests.helpers.contexts import make_context
-from semblance.core.workflows.imaging import library_cache
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 

@@ -18,9 +18,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
-from tests.helpers.contexts import make_context
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.contexts import make_context
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library

@@ -16,9 +16,9 @@ from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.core.searches.query import Query
-from tests.helpers.contexts import make_context
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.contexts import make_context
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 from tests.helpers.showing import on_screen
 
