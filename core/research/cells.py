@@ -29,8 +29,8 @@ from semblance.core.evaluation.result import Measured, Queries, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
+from semblance.core.research.cases import Cases, whole_split
 from semblance.core.research.selection import choose, inner_split_seed
-from semblance.core.research.sources import Cases, whole_split
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.tasks import SILENT, Reporter
 

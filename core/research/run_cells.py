@@ -15,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
 from semblance.core.research.cells import Cell, experiment_cells, run_cell
-from semblance.core.research.sources import read_cases
+from semblance.core.research.read_cases import read_cases
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import SILENT, Cancelled, Reporter
