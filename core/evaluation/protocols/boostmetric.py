@@ -8,7 +8,8 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, votes

@@ -10,7 +10,7 @@ from semblance.core.evaluation.class_conditional import finding_neighbours, wron
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes

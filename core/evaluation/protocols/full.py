@@ -13,7 +13,8 @@ from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.operating_points import bootstrap, sensitivity_at
 from semblance.core.evaluation.protocols.bdm import at_rank
-from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.reliability import expected_calibration_error
 from semblance.core.evaluation.result import Measured, Queries, Vector

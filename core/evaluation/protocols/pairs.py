@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
 from semblance.core.evaluation.protocols.choose_k import TrainingQueries, own_patients
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.roc import auc, roc

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.protocols.plan import Plan, Trial
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
+from semblance.core.evaluation.protocols.runner import repeat_seed, run_trials
 from semblance.core.evaluation.result import EvaluationResult, Measured
 from semblance.core.evaluation.splits import HoldOut, folds, halves
 from semblance.core.language import tr_lazy
