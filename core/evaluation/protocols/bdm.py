@@ -58,6 +58,7 @@ class BDMProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """300 + 300 training cases of a mass library, or else random halves, in each repeat."""
         # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
         if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
             seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
@@ -66,6 +67,7 @@ class BDMProtocol(SplitProtocol):
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """Retrieval accuracy among the tested cases, and the ROC of the training cases' vote."""
         return _measure(trial)
 
 

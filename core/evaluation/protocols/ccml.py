@@ -48,9 +48,11 @@ class CCMLProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Ten stratified folds in each repeat."""
         return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
 
     def measure(self, trial: Trial) -> Measured:
+        """k-NN and class-conditional k-NN error at the k chosen on the training part, and nDCG@k."""
         return _measure(trial)
 
 

@@ -87,6 +87,7 @@ class FullProtocol(SplitProtocol):
     )
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Folds, or a random part held out, as the setting ``split`` says."""
         if self.settings["split"] == "folds":
             return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
         share = self.settings["held_out"]
@@ -106,6 +107,7 @@ class FullProtocol(SplitProtocol):
         return draws
 
     def measure(self, trial: Trial) -> Measured:
+        """Every score that one split gives: retrieval, votes, ROC, triplets, class-conditional errors."""
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
         patients = patient_codes(data.units, data.n_cases)

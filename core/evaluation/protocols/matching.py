@@ -80,6 +80,7 @@ class MatchingProtocol(SplitProtocol):
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> Plan:
+        """As :meth:`SplitProtocol.plan`; learners are fitted with each polyp as a finding of its own."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
         views = Views(data, str(self.settings["negative"]))
@@ -96,6 +97,7 @@ class MatchingProtocol(SplitProtocol):
         )
 
     def measure(self, trial: Trial) -> Measured:
+        """Hit rates @k of finding a lesion of one view in the other."""
         return _measure(trial, Views(trial.data, str(self.settings["negative"])))
 
 

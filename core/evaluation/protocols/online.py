@@ -50,9 +50,11 @@ class OnlineProtocol(SplitProtocol):
     keeps_points: ClassVar[bool] = True
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """Plain and balanced k-NN error, and the loss and updates on the way."""
         return _measure(trial)
 
 

@@ -59,9 +59,11 @@ class PairsProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """AUC and accuracy of telling pairs of one finding from pairs of two, by both answers."""
         return _measure(trial)
 
 

@@ -56,6 +56,7 @@ class SplitProtocol(Protocol):
         seed: int = 0,
         reporter: Reporter = SILENT,
     ) -> EvaluationResult:
+        """As :meth:`Protocol.run`: every learner on the splits of :meth:`plan`."""
         return run_trials(
             self.name,
             self.plan(data, repeats, seed, [spec.name for spec in learners]),
@@ -69,6 +70,7 @@ class SplitProtocol(Protocol):
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> Plan:
+        """The splits of all repeats, each measured by :meth:`measure`."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
         rule, splits = self.splits(data, repeats, seed)
