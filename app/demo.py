@@ -11,7 +11,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Reporter
 from semblance.core.workflows.demo import METRIC, demo_query, make_demo
-from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.reports.write_reports import write_search_report
 
 
 @dataclass(frozen=True)

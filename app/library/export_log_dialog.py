@@ -15,7 +15,7 @@ from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, tr_n
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 
 _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
 _WIDTHS = (150, 100, 150, 150, 60)

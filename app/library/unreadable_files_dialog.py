@@ -19,7 +19,7 @@ from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.core.language import tr, tr_n, tr_name
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))

@@ -18,7 +18,7 @@ from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, tr_n, tr_name, translate
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
@@ -35,7 +35,7 @@ class CheckDialog(Dialog):
         super().__init__(parent)
         self._keep = save
         self._result: VerificationResult | None = None
-        self.setWindowTitle(tr("Check this library"))
+        self.setWindowTitle(tr("Verify library"))
         give_size(self, 860, 440)
         self._told = Words(tr("Checking…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))

@@ -10,12 +10,12 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
 from semblance.core.workflows.metrics import metric_exchange
-from semblance.core.workflows.reports import cards
+from semblance.core.workflows.reports import metric_cards
 
 
 def write_card(context: Context, name: str, path: Path) -> Job | None:
     """Write the card of the metric called ``name`` and say where."""
-    return _write(context, cards.write_metric_card, name, path)
+    return _write(context, metric_cards.write_metric_card, name, path)
 
 
 def export_metric(context: Context, name: str, path: Path) -> Job | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from semblance.app.reports import write_report
+from semblance.app.reports import report_operations
 from semblance.app.reports.report_dialog import ReportDialog, queries_of
 from semblance.core.language import tr
 
@@ -34,9 +34,11 @@ def write(window: MainWindow) -> None:
     )
     if dialog.exec() == QDialog.DialogCode.Accepted:
         if cases := dialog.cases():
-            write_report.write_reports(window.context, dialog.target, cases, dialog.form(), dialog.options)
+            report_operations.write_reports(
+                window.context, dialog.target, cases, dialog.form(), dialog.options
+            )
         else:
-            write_report.write_report(window.context, dialog.target, dialog.options)
+            report_operations.write_report(window.context, dialog.target, dialog.options)
     dialog.deleteLater()
 
 
@@ -44,4 +46,4 @@ def reopen(window: MainWindow) -> None:
     """A JSON report becomes the search it was made of."""
     chosen, _ = QFileDialog.getOpenFileName(window, tr("Open a report"), "", tr("JSON report (*.json)"))
     if chosen:
-        write_report.reopen(window.context, Path(chosen))
+        report_operations.reopen(window.context, Path(chosen))

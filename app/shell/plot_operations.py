@@ -10,15 +10,15 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve
 from semblance.core.reports.map_figure import MapDrawing
-from semblance.core.reports.sheet import Page, ThemeName
-from semblance.core.workflows.reports import drawing
+from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
+from semblance.core.workflows.reports import export_plots
 
 
 def draw(
     context: Context,
     kind: str,
     curves: Sequence[Curve],
-    page: Page,
+    layout: PlotLayout,
     then: Callable[[bytes], None],
     *,
     channel: str,
@@ -26,10 +26,10 @@ def draw(
     """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
     job = context.jobs.run(
         tr("Drawing a plot"),
-        drawing.draw,
+        export_plots.draw,
         kind,
         tuple(curves),
-        page,
+        layout,
         lane=Lane.DRAW,
         channel=channel,
         quiet=True,
@@ -49,7 +49,7 @@ def save(
     """Write plots to files and say which; ``note``: on what they were measured."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
-        drawing.export_plots,
+        export_plots.export_plots,
         path,
         dict(plots),
         theme=theme,
@@ -59,21 +59,21 @@ def save(
         lane=Lane.DRAW,
     )
 
-    return _told(context, job)
+    return _value_runs(context, job)
 
 
 def save_map(context: Context, path: Path, the_map: MapDrawing, *, theme: ThemeName) -> Job:
     """Write a map to a file and say where."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
-        drawing.export_map,
+        export_plots.export_map,
         path,
         the_map,
         theme=theme,
         library=context.state.path,
         lane=Lane.DRAW,
     )
-    return _told(context, job)
+    return _value_runs(context, job)
 
 
 def save_scores(
@@ -82,7 +82,7 @@ def save_scores(
     """Write a table, as CSV text, and say where; ``what`` it is goes into the library's log of exports."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
-        drawing.export_scores,
+        export_plots.export_scores,
         path,
         text,
         library=context.state.path,
@@ -90,10 +90,10 @@ def save_scores(
         identified=identified,
         lane=Lane.DRAW,
     )
-    return _told(context, job)
+    return _value_runs(context, job)
 
 
-def _told(context: Context, job: Job) -> Job:
+def _value_runs(context: Context, job: Job) -> Job:
     def tell(files: list[Path]) -> None:
         names = ", ".join(file.name for file in files)
         context.messages.info(tr("Saved {names} in {folder}.", names=names, folder=files[0].parent))

@@ -18,7 +18,7 @@ LISTED = 10_000
 _MAX_BYTES = 64 << 20
 
 
-def note_export(
+def log_export(
     library: Path | None, what: str, kind: str, *, identified: bool = False, files: int = 1
 ) -> None:
     """Add a line to the log of ``library``: when, by which account of this machine, ``what`` was exported, as
@@ -56,7 +56,7 @@ def note_export(
         ) from error
 
 
-def exports_of(library: Path) -> list[Mapping[str, Any]]:
+def read_exports(library: Path) -> list[Mapping[str, Any]]:
     """The noted exports, oldest first; lines that cannot be read are told as damaged.
 
     Raises:

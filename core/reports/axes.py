@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import localise_number, tr
-from semblance.core.reports.sheet import TEXT, TICK, Box, Run, Sheet, Values
+from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, TextRun, Values
 
 #: Dashes of the lines that are not current: plain, dashed, dotted, dash-dot, long.
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2.5), (1.2, 2), (6, 2, 1.2, 2), (9, 3), (3, 1.5, 1.2, 1.5))
@@ -36,17 +36,17 @@ class Entry:
 
     style: Style
     name: str
-    value: tuple[Run, ...] = ()
-    unit: Run | None = None
+    value: tuple[TextRun, ...] = ()
+    unit: TextRun | None = None
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[TextRun, ...]:
         return (self.unit, *self.value) if self.unit else self.value
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where data lie on the page: ``x`` and ``y`` are (first, last) of the axes."""
+    """Where data lie on the layout: ``x`` and ``y`` are (first, last) of the axes."""
 
     box: Box
     x: tuple[float, float]
@@ -61,9 +61,9 @@ class Scale:
         return self.box.bottom - share * self.box.height
 
 
-def style(sheet: Sheet, *, current: bool, line: int, stale: bool = False) -> Style:
+def style(canvas: PlotCanvas, *, current: bool, line: int, stale: bool = False) -> Style:
     """Accent for the current curve, greys with dashes of their own for the others."""
-    colours = sheet.colours
+    colours = canvas.colours
     if current:
         return Style(colours.accent, 1.8, fill=0.0 if stale else 0.17)
     dashes = DASHES[line % len(DASHES)]
@@ -103,16 +103,16 @@ def tick_text(value: float) -> str:
     return localise_number(f"{value:.2f}".rstrip("0").rstrip(".") or "0")
 
 
-def inner_box(sheet: Sheet, y_texts: Sequence[str], *, top: float, right: float = 0.0) -> Box:
+def inner_box(canvas: PlotCanvas, y_texts: Sequence[str], *, top: float, right: float = 0.0) -> Box:
     """The room left for the plot beside its tick texts and axis labels."""
-    widest = max((sheet.text_width(text) for text in y_texts), default=0.0)
-    left = PAD + sheet.px(TICK) + 6 + widest + 7
-    bottom = sheet.height - 2 * sheet.px(TICK) - 16
-    return Box(left, min(top, bottom - 10), max(left + 10, sheet.width - PAD - 6 - right), bottom)
+    widest = max((canvas.text_width(text) for text in y_texts), default=0.0)
+    left = PAD + canvas.px(TICK) + 6 + widest + 7
+    bottom = canvas.height - 2 * canvas.px(TICK) - 16
+    return Box(left, min(top, bottom - 10), max(left + 10, canvas.width - PAD - 6 - right), bottom)
 
 
 def frame(
-    sheet: Sheet,
+    canvas: PlotCanvas,
     scale: Scale,
     x_ticks: Sequence[float],
     y_ticks: Sequence[float],
@@ -123,106 +123,110 @@ def frame(
     x_texts: bool = True,
 ) -> None:
     """Grid lines, the base line, texts of the ticks and labels of the axes; no box around them."""
-    box, colours = scale.box, sheet.colours
+    box, colours = scale.box, canvas.colours
     texts = y_texts if y_texts is not None else [tick_text(value) for value in y_ticks]
     for value, text in zip(y_ticks, texts, strict=True):
         y = float(scale.up(value))
         if y < box.bottom - 1:
-            sheet.line([box.left, box.right], [y, y], colours.line, 1)
-        sheet.write(box.left - 7, y, text, colours.third, align="right")
-    sheet.line([box.left, box.right], [box.bottom, box.bottom], colours.strong_line, 1)
+            canvas.line([box.left, box.right], [y, y], colours.line, 1)
+        canvas.write(box.left - 7, y, text, colours.third, align="right")
+    canvas.line([box.left, box.right], [box.bottom, box.bottom], colours.strong_line, 1)
     if x_texts:
         for value in x_ticks:
-            middle = box.bottom + 5 + sheet.px(TICK) / 2
+            middle = box.bottom + 5 + canvas.px(TICK) / 2
             x, text = float(scale.across(value)), tick_text(value)
-            sheet.write(x, middle, text, colours.third, align="center")
+            canvas.write(x, middle, text, colours.third, align="center")
     if x_label:
-        below = box.bottom + 9 + 1.5 * sheet.px(TICK)
+        below = box.bottom + 9 + 1.5 * canvas.px(TICK)
         x = min(
-            max((box.left + box.right) / 2, sheet.text_width(x_label) / 2),
-            sheet.width - sheet.text_width(x_label) / 2,
+            max((box.left + box.right) / 2, canvas.text_width(x_label) / 2),
+            canvas.width - canvas.text_width(x_label) / 2,
         )
-        sheet.write(x, below, x_label, colours.third, align="center")
+        canvas.write(x, below, x_label, colours.third, align="center")
     if y_label:
-        half = sheet.text_width(y_label) / 2
-        middle = min(max((box.top + box.bottom) / 2, half + 2), sheet.height - half - 2)
-        sheet.write(PAD + sheet.px(TICK) / 2 - 2, middle, y_label, colours.third, upright=True)
+        half = canvas.text_width(y_label) / 2
+        middle = min(max((box.top + box.bottom) / 2, half + 2), canvas.height - half - 2)
+        canvas.write(PAD + canvas.px(TICK) / 2 - 2, middle, y_label, colours.third, upright=True)
 
 
-def heading(sheet: Sheet, title: str, note: str) -> float:
+def heading(canvas: PlotCanvas, title: str, note: str) -> float:
     """A bold title, and at the right in grey on what it was measured; returns the height it took."""
     if not title and not note:
         return 0.0
-    middle = 7 + sheet.px(TEXT) / 2
-    room = sheet.width - 2 * PAD
-    name = sheet.fitted(title, room, TEXT, 600)
-    sheet.write(PAD, middle, name, sheet.colours.text, size=TEXT, weight=600)
-    left = room - sheet.text_width(name, TEXT, 600) - 16 if name else room
-    said = sheet.fitted(note, left, TICK)
-    sheet.write(sheet.width - PAD, middle, said, sheet.colours.third, align="right")
-    return 14 + sheet.px(TEXT)
+    middle = 7 + canvas.px(TEXT) / 2
+    room = canvas.width - 2 * PAD
+    name = canvas.elided(title, room, TEXT, 600)
+    canvas.write(PAD, middle, name, canvas.colours.text, size=TEXT, weight=600)
+    left = room - canvas.text_width(name, TEXT, 600) - 16 if name else room
+    said = canvas.elided(note, left, TICK)
+    canvas.write(canvas.width - PAD, middle, said, canvas.colours.third, align="right")
+    return 14 + canvas.px(TEXT)
 
 
-def key_above(sheet: Sheet, entries: Sequence[Entry], room: Box) -> float:
+def key_above(canvas: PlotCanvas, entries: Sequence[Entry], room: Box) -> float:
     """Lines and names side by side from the top of ``room``; those that do not fit are counted.
 
     Returns the height it took.
     """
-    rows = 1 if sheet.height < 220 else 2
-    row_height = sheet.px(TEXT) + 6
+    rows = 1 if canvas.height < 220 else 2
+    row_height = canvas.px(TEXT) + 6
     x, row = room.left, 0
     for place, entry in enumerate(entries):
-        name = sheet.fitted(entry.name, min(150 * sheet.px(1), room.width - _SAMPLE - 6), TICK)
-        width = _SAMPLE + 6 + sheet.text_width(name) + 14
+        name = canvas.elided(entry.name, min(150 * canvas.px(1), room.width - _SAMPLE - 6), TICK)
+        width = _SAMPLE + 6 + canvas.text_width(name) + 14
         rest = f"+{len(entries) - place}"
         last = place == len(entries) - 1
-        reserve = 0.0 if last or row < rows - 1 else sheet.text_width(rest) + 8
+        reserve = 0.0 if last or row < rows - 1 else canvas.text_width(rest) + 8
         if x + width - 14 + reserve > room.right and x > room.left:
             if row == rows - 1:
-                sheet.write(x, room.top + (row + 0.5) * row_height, rest, sheet.colours.third)
+                canvas.write(x, room.top + (row + 0.5) * row_height, rest, canvas.colours.third)
                 break
             x, row = room.left, row + 1
         middle = room.top + (row + 0.5) * row_height
-        _sample(sheet, x, middle, entry.style)
-        sheet.write(x + _SAMPLE + 6, middle, name, sheet.colours.second)
+        _sample(canvas, x, middle, entry.style)
+        canvas.write(x + _SAMPLE + 6, middle, name, canvas.colours.second)
         x += width
     return (row + 1) * row_height
 
 
 def key_column(
-    sheet: Sheet, entries: Sequence[Entry], room: Box, *, bottom: bool = False, size: float = TICK
+    canvas: PlotCanvas, entries: Sequence[Entry], room: Box, *, bottom: bool = False, size: float = TICK
 ) -> None:
     """Lines with names and numbers one below the other; ``bottom``: in the corner below right of a plot."""
-    row_height = sheet.px(size) + 8
+    row_height = canvas.px(size) + 8
     shown = list(entries)[: max(1, int(room.height // row_height))]
-    if any(sheet.text_width(entry.name, size) + key_room(sheet, entry, size) > room.width for entry in shown):
+    if any(
+        canvas.text_width(entry.name, size) + key_room(canvas, entry, size) > room.width for entry in shown
+    ):
         shown = [replace(entry, unit=None) for entry in shown]
-    numbers = max((sheet.runs_width(entry.runs, size) for entry in shown), default=0.0)
-    widest = max((sheet.text_width(entry.name, size) for entry in shown), default=0.0)
+    numbers = max((canvas.text_runs_width(entry.runs, size) for entry in shown), default=0.0)
+    widest = max((canvas.text_width(entry.name, size) for entry in shown), default=0.0)
     gap = 10 if widest and numbers else 0
     names = max(0.0, min(widest, room.width - _SAMPLE - 6 - gap - numbers))
     width = _SAMPLE + 6 + names + gap + numbers
     left = room.right - width if bottom else room.left
     top = room.bottom - len(shown) * row_height if bottom else room.top
     if bottom and shown:
-        sheet.veil(Box(left - 4, top, room.right + 1, room.bottom))
+        canvas.dim(Box(left - 4, top, room.right + 1, room.bottom))
     for place, entry in enumerate(shown):
         middle = top + (place + 0.5) * row_height
-        _sample(sheet, left, middle, entry.style)
+        _sample(canvas, left, middle, entry.style)
         x = left + _SAMPLE + 6
-        sheet.write(x, middle, sheet.fitted(entry.name, names + 0.5, size), sheet.colours.second, size=size)
-        sheet.write_runs(x + names + gap, middle, entry.runs, size=size)
+        canvas.write(
+            x, middle, canvas.elided(entry.name, names + 0.5, size), canvas.colours.second, size=size
+        )
+        canvas.draw_text_runs(x + names + gap, middle, entry.runs, size=size)
     if len(entries) > len(shown) and not bottom:
         middle = top + (len(shown) + 0.3) * row_height
-        sheet.write(
-            left + _SAMPLE + 6, middle, tr("+{n} more", n=len(entries) - len(shown)), sheet.colours.third
+        canvas.write(
+            left + _SAMPLE + 6, middle, tr("+{n} more", n=len(entries) - len(shown)), canvas.colours.third
         )
 
 
-def key_room(sheet: Sheet, entry: Entry, size: float) -> float:
+def key_room(canvas: PlotCanvas, entry: Entry, size: float) -> float:
     """What a line of the key takes beside its name."""
-    return _SAMPLE + 6 + (10 if entry.name else 0) + sheet.runs_width(entry.runs, size)
+    return _SAMPLE + 6 + (10 if entry.name else 0) + canvas.text_runs_width(entry.runs, size)
 
 
-def _sample(sheet: Sheet, x: float, middle: float, drawn: Style) -> None:
-    sheet.line([x, x + _SAMPLE], [middle, middle], drawn.colour, drawn.width, drawn.dashes)
+def _sample(canvas: PlotCanvas, x: float, middle: float, drawn: Style) -> None:
+    canvas.line([x, x + _SAMPLE], [middle, middle], drawn.colour, drawn.width, drawn.dashes)

@@ -9,7 +9,7 @@ from typing import Any
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.document import Fact
-from semblance.core.reports.wording import when
+from semblance.core.reports.formatting import time_text
 
 _SCORES = {
     "auc": tr_lazy("AUC"),
@@ -42,7 +42,7 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
         *((score_name(name), score_text(value)) for name, value in card.scores.items()),
         *column_lines(card),
         (tr_lazy("Training"), join_texts(map(as_lazy, card.notes), " ")),
-        (tr_lazy("Trained at"), when(card.created)),
+        (tr_lazy("Trained at"), time_text(card.created)),
         (tr_lazy("Content hash"), card.content_hash),
     ]
     return tuple(Fact(label, value) for label, value in lines if value)

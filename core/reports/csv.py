@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.document import ReportDocument
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import format_number, tr
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 
 Numbers = tuple[float | None, ...]
 

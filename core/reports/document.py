@@ -9,7 +9,7 @@ from typing import Any
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
-from semblance.core.reports.distances import digits_for
+from semblance.core.reports.formatting import digits_for
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: What an image from outside is called: its name often is its patient's.
@@ -155,7 +155,7 @@ class ReportDocument:
     #: Free text of whoever wrote it.
     comment: str = ""
     #: What lets the library it came from reopen it, as JSON; names nothing but by keyed digests.
-    sealed: Mapping[str, Any] = field(default_factory=dict)
+    embedded_search: Mapping[str, Any] = field(default_factory=dict)
     #: What was taken out; made by the document itself.
     removed: tuple[str, ...] = ()
 
@@ -179,7 +179,7 @@ class ReportDocument:
         named = {patient for patient in patients if patient and patient.casefold() in texts}
         redactor = Redactor(self.identified, named, files, names)
         for name, value in vars(self).copy().items():
-            if name not in ("identified", "free_text", "removed", "created", "sealed"):
+            if name not in ("identified", "free_text", "removed", "created", "embedded_search"):
                 object.__setattr__(self, name, redactor.cleaned(value))
         object.__setattr__(self, "removed", redactor.summary(free_text=self.free_text))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import PAD, heading, tick_text, value_ticks
-from semblance.core.reports.sheet import TEXT, TICK, Format, Run, Sheet, ThemeName
+from semblance.core.reports.plot_canvas import TEXT, TICK, Format, PlotCanvas, TextRun, ThemeName
 
 _STUB = 10
 
@@ -52,62 +52,62 @@ def critical_difference_figure(
     row, bar = 18.0 * text_scale, 8.0
     names_top = 74.0 * text_scale + bar * len(alike)
     needed = 22 * text_scale + names_top + row * len(left) + 6
-    sheet = Sheet(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
-    colours = sheet.colours
-    top = heading(sheet, title, note) + 8
-    room = 0.36 * sheet.width
-    widest = min(max(sheet.text_width(_told(name, ranks), TEXT) for name in ordered), room)
-    first, last = PAD + widest + 18, sheet.width - PAD - widest - 18
+    canvas = PlotCanvas(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    colours = canvas.colours
+    top = heading(canvas, title, note) + 8
+    room = 0.36 * canvas.width
+    widest = min(max(canvas.text_width(_value_runs(name, ranks), TEXT) for name in ordered), room)
+    first, last = PAD + widest + 18, canvas.width - PAD - widest - 18
     highest = float(len(ordered))
     told = tr("critical difference {distance:.2f}", distance=distance)
     # The words after the bar need their room: where it is long, the ranks stand closer.
     share = min(1.0, distance / (highest - 1.0))
-    last = min(last, first + (sheet.width - PAD - 8 - sheet.text_width(told, TICK) - first) / share)
+    last = min(last, first + (canvas.width - PAD - 8 - canvas.text_width(told, TICK) - first) / share)
 
     def across(rank: float) -> float:
         return first + (rank - 1.0) / (highest - 1.0) * (last - first)
 
-    axis = top + sheet.px(38)
-    _distance_bar(sheet, across, distance, top + sheet.px(10), highest, told)
-    sheet.line([first, last], [axis, axis], colours.second, 1)
+    axis = top + canvas.px(38)
+    _distance_bar(canvas, across, distance, top + canvas.px(10), highest, told)
+    canvas.line([first, last], [axis, axis], colours.second, 1)
     for rank in range(1, len(ordered) + 1):
-        sheet.line([across(rank)] * 2, [axis - 4, axis], colours.second, 1)
+        canvas.line([across(rank)] * 2, [axis - 4, axis], colours.second, 1)
         if len(ordered) <= 15 or rank % 5 == 0 or rank == 1:
-            sheet.write(across(rank), axis - 4 - sheet.px(8), str(rank), colours.third, align="center")
+            canvas.write(across(rank), axis - 4 - canvas.px(8), str(rank), colours.third, align="center")
     y = axis + bar + 2
     for group in alike:
         ends = [ranks[name] for name in group]
-        sheet.line([across(min(ends)) - 3, across(max(ends)) + 3], [y, y], colours.text, 3)
+        canvas.line([across(min(ends)) - 3, across(max(ends)) + 3], [y, y], colours.text, 3)
         y += bar
-    y += sheet.px(8)
+    y += canvas.px(8)
     for place, name in enumerate(left):
         _name(
-            sheet, name, ranks, across(ranks[name]), axis, y + place * row, first - _STUB, room, right=False
+            canvas, name, ranks, across(ranks[name]), axis, y + place * row, first - _STUB, room, right=False
         )
     for place, name in enumerate(reversed(right)):
         at = across(ranks[name])
-        _name(sheet, name, ranks, at, axis, y + place * row, last + _STUB, room, right=True)
-    return sheet.save(format)
+        _name(canvas, name, ranks, at, axis, y + place * row, last + _STUB, room, right=True)
+    return canvas.save(format)
 
 
-def _told(name: str, ranks: Mapping[str, float]) -> str:
+def _value_runs(name: str, ranks: Mapping[str, float]) -> str:
     return tr("{name}  {rank:.2f}", name=name, rank=ranks[name])
 
 
 def _distance_bar(
-    sheet: Sheet, across: Callable[[float], float], distance: float, y: float, highest: float, told: str
+    canvas: PlotCanvas, across: Callable[[float], float], distance: float, y: float, highest: float, told: str
 ) -> None:
     """Open at its end where the distance is longer than all ranks apart."""
     begin, end = across(1.0), across(min(1.0 + distance, highest))
-    colours = sheet.colours
-    sheet.line([begin, end], [y, y], colours.accent, 2)
+    colours = canvas.colours
+    canvas.line([begin, end], [y, y], colours.accent, 2)
     for x in (begin, end) if 1.0 + distance <= highest else (begin,):
-        sheet.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
-    sheet.write(end + 8, y, told, colours.second)
+        canvas.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
+    canvas.write(end + 8, y, told, colours.second)
 
 
 def _name(
-    sheet: Sheet,
+    canvas: PlotCanvas,
     name: str,
     ranks: Mapping[str, float],
     x: float,
@@ -119,13 +119,13 @@ def _name(
     right: bool = False,
 ) -> None:
     """The learner beside the line, joined with its rank."""
-    sheet.line([x, x, end], [axis, y, y], sheet.colours.third, 1)
+    canvas.line([x, x, end], [axis, y, y], canvas.colours.third, 1)
     runs = [
-        Run(sheet.fitted(name, room - sheet.text_width("  0.00", TEXT), TEXT), sheet.colours.text),
-        Run(tr("  {rank:.2f}", rank=ranks[name]), sheet.colours.second),
+        TextRun(canvas.elided(name, room - canvas.text_width("  0.00", TEXT), TEXT), canvas.colours.text),
+        TextRun(tr("  {rank:.2f}", rank=ranks[name]), canvas.colours.second),
     ]
-    start = end + 6 if right else end - 6 - sheet.runs_width(runs, TEXT)
-    sheet.write_runs(start, y, runs, size=TEXT)
+    start = end + 6 if right else end - 6 - canvas.text_runs_width(runs, TEXT)
+    canvas.draw_text_runs(start, y, runs, size=TEXT)
 
 
 def scores_figure(
@@ -154,12 +154,12 @@ def scores_figure(
     row = 17.0 * text_scale
     heads = len(groups) if len(groups) > 1 else 0
     needed = 24 * text_scale + row * (len(intervals) + 1.4 * heads) + 44 * text_scale
-    sheet = Sheet(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
-    colours = sheet.colours
-    top = heading(sheet, title, note) + 6
-    widest = max(sheet.text_width(one.learner, TEXT) for one in intervals)
-    first = PAD + min(widest, 0.34 * sheet.width) + 14
-    last = sheet.width - PAD - sheet.text_width("0.000 (0.000–0.000)", TEXT) - 14
+    canvas = PlotCanvas(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    colours = canvas.colours
+    top = heading(canvas, title, note) + 6
+    widest = max(canvas.text_width(one.learner, TEXT) for one in intervals)
+    first = PAD + min(widest, 0.34 * canvas.width) + 14
+    last = canvas.width - PAD - canvas.text_width("0.000 (0.000–0.000)", TEXT) - 14
     ends = [value for one in intervals for value in (one.mean, one.low, one.high) if value is not None]
     ticks, low, high = value_ticks(min(ends), max(ends), last - first)
     bottom = top + row * (len(intervals) + 1.4 * heads) + 4
@@ -168,24 +168,26 @@ def scores_figure(
         return first + (value - low) / (high - low) * (last - first)
 
     for tick in ticks:
-        sheet.line([across(tick)] * 2, [top, bottom], colours.line, 1)
-        sheet.write(across(tick), bottom + sheet.px(9), tick_text(tick), colours.third, align="center")
-    sheet.write((first + last) / 2, bottom + sheet.px(24), score, colours.third, align="center")
+        canvas.line([across(tick)] * 2, [top, bottom], colours.line, 1)
+        canvas.write(across(tick), bottom + canvas.px(9), tick_text(tick), colours.third, align="center")
+    canvas.write((first + last) / 2, bottom + canvas.px(24), score, colours.third, align="center")
     y = top + row / 2
     for cases, lines in groups.items():
         if heads:
-            sheet.write(
-                PAD, y + 0.2 * row, sheet.fitted(cases, last, TEXT, 600), colours.text, size=TEXT, weight=600
+            canvas.write(
+                PAD, y + 0.2 * row, canvas.elided(cases, last, TEXT, 600), colours.text, size=TEXT, weight=600
             )
             y += 1.4 * row
         for one in lines:
-            sheet.write(PAD, y, sheet.fitted(one.learner, first - PAD - 10, TEXT), colours.second, size=TEXT)
+            canvas.write(
+                PAD, y, canvas.elided(one.learner, first - PAD - 10, TEXT), colours.second, size=TEXT
+            )
             if one.low is not None and one.high is not None:
-                sheet.line([across(one.low), across(one.high)], [y, y], colours.third, 1.5)
-            sheet.dot(across(one.mean), y, colours.text, 3.0)
-            sheet.write(sheet.width - PAD, y, _numbers(one), colours.text, size=TEXT, align="right")
+                canvas.line([across(one.low), across(one.high)], [y, y], colours.third, 1.5)
+            canvas.dot(across(one.mean), y, colours.text, 3.0)
+            canvas.write(canvas.width - PAD, y, _numbers(one), colours.text, size=TEXT, align="right")
             y += row
-    return sheet.save(format)
+    return canvas.save(format)
 
 
 def _numbers(one: Interval) -> str:

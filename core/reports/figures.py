@@ -34,17 +34,17 @@ from semblance.core.reports.curves import (
     TrainingCurve,
     relative_objective,
 )
-from semblance.core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet, Values
+from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun, Values
 
 #: From this width on, a key with numbers stands beside the plot.
 WIDE = 640
 #: Curves whose interval and value are shown; more cannot be told apart.
-MOST_TOLD = 3
+MOST_LABELLED = 3
 _C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
 _Drawn = list[tuple[_C, Style]]
 
 
-def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], page: Page) -> bytes:
+def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayout) -> bytes:
     """Accuracy over the number of cases retrieved, its interval, and the value at k = 10.
 
     The same curves give the same bytes.
@@ -53,18 +53,18 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], page: Page) -> by
         KeyError: an unknown theme or format.
         ValueError: a size beyond reason.
     """
-    sheet = page.sheet()
-    drawn = _styled(sheet, curves)
-    entries = [Entry(look, curve.label, _told(sheet, *curve.at()[1:])) for curve, look in drawn]
-    low, high = _reach(drawn)
-    top = heading(sheet, page.title, page.note)
-    room = _room(sheet, entries, named=page.named, header=tr("accuracy @10"), top=top)
-    ticks, first, end = value_ticks(low, high, sheet.height - room.top - 36)
-    box = _limited(inner_box(sheet, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
+    canvas = layout.canvas()
+    drawn = _styled(canvas, curves)
+    entries = [Entry(look, curve.label, _value_runs(canvas, *curve.at()[1:])) for curve, look in drawn]
+    low, high = _value_range(drawn)
+    top = heading(canvas, layout.title, layout.note)
+    room = _room(canvas, entries, named=layout.named, header=tr("accuracy @10"), top=top)
+    ticks, first, end = value_ticks(low, high, canvas.height - room.top - 36)
+    box = _limited(inner_box(canvas, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
     last = max((curve.k[-1] for curve, _ in drawn if curve.k), default=20)
     scale = Scale(box, (1, last) if last > 1 else (0.5, 1.5), (first, end))
     frame(
-        sheet,
+        canvas,
         scale,
         count_ticks(1, last, box.width),
         ticks,
@@ -72,68 +72,70 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], page: Page) -> by
         y_label=tr("accuracy"),
     )
     if drawn:
-        _accuracy_lines(sheet, scale, drawn)
-    _finish_key(sheet, entries, room, box)
-    return sheet.save(page.format)
+        _accuracy_lines(canvas, scale, drawn)
+    _finish_key(canvas, entries, room, box)
+    return canvas.save(layout.format)
 
 
-def roc_figure(curves: Sequence[RocCurve], page: Page) -> bytes:
+def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
-    sheet = page.sheet()
-    drawn = _styled(sheet, curves)
+    canvas = layout.canvas()
+    drawn = _styled(canvas, curves)
     entries = [
         Entry(
             look,
-            curve.label if page.named else "",
-            _told(sheet, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
-            Run("AUC ", sheet.colours.second),
+            curve.label if layout.named else "",
+            _value_runs(canvas, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
+            TextRun("AUC ", canvas.colours.second),
         )
         for curve, look in drawn
     ]
-    wide = page.named and sheet.width >= WIDE
-    top = heading(sheet, page.title, page.note)
-    room = _room(sheet, entries if wide else [], named=True, header="", top=top)
+    wide = layout.named and canvas.width >= WIDE
+    top = heading(canvas, layout.title, layout.note)
+    room = _room(canvas, entries if wide else [], named=True, header="", top=top)
     ticks = [0, 0.5, 1]
-    box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
+    box = _limited(inner_box(canvas, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
     scale = Scale(box, (0, 1), (0, 1))
-    frame(sheet, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
-    sheet.line(scale.across([0, 1]), scale.up([0, 1]), sheet.colours.strong_line, 1)
+    frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
+    canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.strong_line, 1)
     for curve, look in reversed(drawn):
         x = scale.across(curve.fpr)
         if curve.low and curve.high and look.fill and curve.current:
-            sheet.band(x, scale.up(curve.low), scale.up(curve.high), look.colour, look.fill)
-        sheet.line(x, scale.up(curve.tpr), look.colour, look.width, look.dashes)
+            canvas.band(x, scale.up(curve.low), scale.up(curve.high), look.colour, look.fill)
+        canvas.line(x, scale.up(curve.tpr), look.colour, look.width, look.dashes)
     if wide:
-        _finish_key(sheet, entries, room, box)
+        _finish_key(canvas, entries, room, box)
     else:
         corner = Box(box.left + 0.25 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
-        key_column(sheet, entries, corner, bottom=True)
-    return sheet.save(page.format)
+        key_column(canvas, entries, corner, bottom=True)
+    return canvas.save(layout.format)
 
 
-def training_figure(curves: Sequence[TrainingCurve], page: Page) -> bytes:
+def training_figure(curves: Sequence[TrainingCurve], layout: PlotLayout) -> bytes:
     """The objective as a share of its start above, held-out accuracy @10 below, over the rounds; arguments
     and errors as above."""
-    sheet = page.sheet()
-    colours = sheet.colours
-    drawn = _styled(sheet, curves)
-    entries = [Entry(look, curve.label, _best(sheet, curve)) for curve, look in drawn]
+    canvas = layout.canvas()
+    colours = canvas.colours
+    drawn = _styled(canvas, curves)
+    entries = [Entry(look, curve.label, _best(canvas, curve)) for curve, look in drawn]
     room = _room(
-        sheet,
+        canvas,
         entries,
-        named=page.named and len(entries) > 1,
+        named=layout.named and len(entries) > 1,
         header=tr("best, held-out"),
-        top=heading(sheet, page.title, page.note),
+        top=heading(canvas, layout.title, layout.note),
     )
     seen = [v for curve, _ in drawn for v in curve.heldout_accuracy if v is not None]
     best = drawn[0][0].best if drawn else None
     words = tr("held-out, best {best:.2f}", best=best[1]) if best else tr("held-out")
-    gutter = max(sheet.text_width(words, TICK, 600), sheet.text_width(tr("objective"))) + 8 if drawn else 0.0
+    gutter = (
+        max(canvas.text_width(words, TICK, 600), canvas.text_width(tr("objective"))) + 8 if drawn else 0.0
+    )
     ticks, first, end = value_ticks(
-        min(seen, default=0.0), max(seen, default=1.0), 0.6 * (sheet.height - room.top - 36)
+        min(seen, default=0.0), max(seen, default=1.0), 0.6 * (canvas.height - room.top - 36)
     )
     texts = [tick_text(t) for t in ticks]
-    whole = _limited(inner_box(sheet, texts, top=room.top, right=room.right + gutter), 7)
+    whole = _limited(inner_box(canvas, texts, top=room.top, right=room.right + gutter), 7)
     upper = Box(whole.left, whole.top, whole.right, whole.top + 0.3 * whole.height)
     lower = Box(whole.left, upper.bottom + 12, whole.right, whole.bottom)
     last = max((curve.rounds[-1] for curve, _ in drawn if curve.rounds), default=100)
@@ -141,9 +143,9 @@ def training_figure(curves: Sequence[TrainingCurve], page: Page) -> bytes:
     highest = max([1.0, *(float(np.nanmax(v)) for v in relative if not np.isnan(v).all())])
     above = Scale(upper, (0, last), (0, highest))
     below = Scale(lower, (0, last), (first, end))
-    frame(sheet, above, [], [1], x_texts=False)
+    frame(canvas, above, [], [1], x_texts=False)
     frame(
-        sheet,
+        canvas,
         below,
         count_ticks(0, last, whole.width),
         ticks,
@@ -153,15 +155,15 @@ def training_figure(curves: Sequence[TrainingCurve], page: Page) -> bytes:
     )
     for (curve, look), values in reversed(list(zip(drawn, relative, strict=True))):
         objective = look if len(drawn) > 1 else Style(colours.third, 1.3)
-        sheet.line(
+        canvas.line(
             above.across(curve.rounds), above.up(values), objective.colour, objective.width, objective.dashes
         )
         x, y = _known(curve)
-        sheet.line(below.across(x), below.up(y), look.colour, look.width, look.dashes)
+        canvas.line(below.across(x), below.up(y), look.colour, look.width, look.dashes)
     if drawn and drawn[0][0].rounds:
-        _name_ends(sheet, drawn[0], (above, below), relative[0], words)
-    _finish_key(sheet, entries, room, whole)
-    return sheet.save(page.format)
+        _name_ends(canvas, drawn[0], (above, below), relative[0], words)
+    _finish_key(canvas, entries, room, whole)
+    return canvas.save(layout.format)
 
 
 FIGURES: dict[str, Callable[..., bytes]] = {
@@ -172,36 +174,38 @@ FIGURES: dict[str, Callable[..., bytes]] = {
 }
 
 
-class _Room:
+class _KeyPlacement:
     """Where the key goes: above the plot, beside it, or nowhere."""
 
     def __init__(self, top: float, right: float, header: str, *, beside: bool) -> None:
         self.top, self.right, self.header, self.beside = top, right, header, beside
 
 
-def _room(sheet: Sheet, entries: Sequence[Entry], *, named: bool, header: str, top: float) -> _Room:
-    lead = 3 + sheet.px(TICK) / 2
+def _room(
+    canvas: PlotCanvas, entries: Sequence[Entry], *, named: bool, header: str, top: float
+) -> _KeyPlacement:
+    lead = 3 + canvas.px(TICK) / 2
     if not named or not entries:
-        return _Room(top + lead, 0.0, "", beside=False)
-    if sheet.width < WIDE:
+        return _KeyPlacement(top + lead, 0.0, "", beside=False)
+    if canvas.width < WIDE:
         # The key above is drawn at once: its height decides where the plot begins.
-        left = PAD + sheet.px(TICK) + 6
-        height = key_above(sheet, entries, Box(left, top, sheet.width - PAD, sheet.height))
-        return _Room(top + height + lead + 2, 0.0, "", beside=False)
-    names = max(sheet.text_width(entry.name, TEXT) for entry in entries)
-    numbers = max(sheet.runs_width(entry.runs, TEXT) for entry in entries)
-    return _Room(top + lead, min(0.4 * sheet.width, names + numbers + 32 + 28), header, beside=True)
+        left = PAD + canvas.px(TICK) + 6
+        height = key_above(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height))
+        return _KeyPlacement(top + height + lead + 2, 0.0, "", beside=False)
+    names = max(canvas.text_width(entry.name, TEXT) for entry in entries)
+    numbers = max(canvas.text_runs_width(entry.runs, TEXT) for entry in entries)
+    return _KeyPlacement(top + lead, min(0.4 * canvas.width, names + numbers + 32 + 28), header, beside=True)
 
 
-def _finish_key(sheet: Sheet, entries: Sequence[Entry], room: _Room, box: Box) -> None:
+def _finish_key(canvas: PlotCanvas, entries: Sequence[Entry], room: _KeyPlacement, box: Box) -> None:
     if not room.beside:
         return
     left = box.right + 28
     top = box.top - 2
     if room.header:
-        sheet.write(left, top + sheet.px(TICK) / 2, room.header, sheet.colours.third)
-        top += sheet.px(TICK) + 6
-    key_column(sheet, entries, Box(left, top, sheet.width - PAD, sheet.height - 8), size=TEXT)
+        canvas.write(left, top + canvas.px(TICK) / 2, room.header, canvas.colours.third)
+        top += canvas.px(TICK) + 6
+    key_column(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height - 8), size=TEXT)
 
 
 def _limited(box: Box, widest: float) -> Box:
@@ -209,7 +213,7 @@ def _limited(box: Box, widest: float) -> Box:
     return Box(box.left, box.top, min(box.right, box.left + max(widest * box.height, 220)), box.bottom)
 
 
-def _styled(sheet: Sheet, curves: Sequence[_C]) -> _Drawn[_C]:
+def _styled(canvas: PlotCanvas, curves: Sequence[_C]) -> _Drawn[_C]:
     """Curves with their styles, the current one first."""
     out: _Drawn[_C] = []
     others = 0
@@ -217,27 +221,27 @@ def _styled(sheet: Sheet, curves: Sequence[_C]) -> _Drawn[_C]:
         line = others if curve.line is None else curve.line
         others += not curve.current
         stale = bool(getattr(curve, "stale", False))
-        out.append((curve, style(sheet, current=curve.current, line=line, stale=stale)))
+        out.append((curve, style(canvas, current=curve.current, line=line, stale=stale)))
     return sorted(out, key=lambda pair: not pair[0].current)
 
 
-def _told(
-    sheet: Sheet, value: float | None, low: float | None, high: float | None, *, bold: bool = True
-) -> tuple[Run, ...]:
+def _value_runs(
+    canvas: PlotCanvas, value: float | None, low: float | None, high: float | None, *, bold: bool = True
+) -> tuple[TextRun, ...]:
     if value is None:
-        return (Run("–", sheet.colours.third),)
-    number = Run(format_number(value, ".2f"), sheet.colours.text, 600 if bold else 400)
+        return (TextRun("–", canvas.colours.third),)
+    number = TextRun(format_number(value, ".2f"), canvas.colours.text, 600 if bold else 400)
     if low is None or high is None:
         return (number,)
-    return number, Run(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), sheet.colours.second)
+    return number, TextRun(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), canvas.colours.second)
 
 
-def _best(sheet: Sheet, curve: TrainingCurve) -> tuple[Run, ...]:
+def _best(canvas: PlotCanvas, curve: TrainingCurve) -> tuple[TextRun, ...]:
     if curve.best is None:
-        return (Run("–", sheet.colours.third),)
+        return (TextRun("–", canvas.colours.third),)
     at, value = curve.best
-    return Run(format_number(value, ".2f"), sheet.colours.text, 600), Run(
-        tr(" in round {at}", at=at), sheet.colours.second
+    return TextRun(format_number(value, ".2f"), canvas.colours.text, 600), TextRun(
+        tr(" in round {at}", at=at), canvas.colours.second
     )
 
 
@@ -252,7 +256,7 @@ def _known(curve: TrainingCurve) -> tuple[Values, Values]:
     return np.asarray(curve.rounds, dtype=np.float64)[there], accuracy[there]
 
 
-def _reach(drawn: _Drawn[AccuracyCurve]) -> tuple[float, float]:
+def _value_range(drawn: _Drawn[AccuracyCurve]) -> tuple[float, float]:
     """Lowest and highest of what is drawn, the interval of the current curve included."""
     values = [v for curve, _ in drawn for v in curve.mean if v is not None]
     for curve, look in drawn:
@@ -261,68 +265,70 @@ def _reach(drawn: _Drawn[AccuracyCurve]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.0, 1.0)
 
 
-def _accuracy_lines(sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve]) -> None:
+def _accuracy_lines(canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve]) -> None:
     box = scale.box
     at = max(drawn[0][0].at()[0], 1)
-    told = _told_apart(sheet, scale, drawn, at)
+    told = _distinguishable(canvas, scale, drawn, at)
     for curve, look in reversed(told):
         if look.fill:
             low, high = (
                 np.clip(scale.up(_numbers(ends)), box.top, box.bottom) for ends in (curve.low, curve.high)
             )
-            sheet.band(scale.across(curve.k), low, high, look.colour, look.fill)
+            canvas.band(scale.across(curve.k), low, high, look.colour, look.fill)
     x = float(scale.across(at))
-    sheet.line([x, x], [box.top, box.bottom], sheet.colours.strong_line, 1)
+    canvas.line([x, x], [box.top, box.bottom], canvas.colours.strong_line, 1)
     for curve, look in reversed(drawn):
         places = scale.across(curve.k)
-        sheet.line(places, scale.up(_numbers(curve.mean)), look.colour, look.width, look.dashes)
-    _value_labels(sheet, scale, drawn, told, at)
+        canvas.line(places, scale.up(_numbers(curve.mean)), look.colour, look.width, look.dashes)
+    _value_labels(canvas, scale, drawn, told, at)
 
 
-def _told_apart(sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve], at: int) -> _Drawn[AccuracyCurve]:
+def _distinguishable(
+    canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve], at: int
+) -> _Drawn[AccuracyCurve]:
     """The current curve and those so far from it that interval and value of each can be read."""
     told: _Drawn[AccuracyCurve] = []
     heights: list[float] = []
     for curve, look in drawn:
         k, mean, _, _ = curve.at(at)
-        if mean is None or k != at or len(told) == MOST_TOLD:
+        if mean is None or k != at or len(told) == MOST_LABELLED:
             continue
         y = float(scale.up(mean))
-        if all(abs(y - other) > 2 * sheet.px(TEXT) for other in heights):
+        if all(abs(y - other) > 2 * canvas.px(TEXT) for other in heights):
             told.append((curve, look))
             heights.append(y)
     return told
 
 
 def _value_labels(
-    sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve], told: _Drawn[AccuracyCurve], at: int
+    canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve], told: _Drawn[AccuracyCurve], at: int
 ) -> None:
     """The value at ``at`` beside each curve of ``told`` where the text covers neither curve nor text."""
     lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in drawn]
     placed: list[Box] = []
-    height = sheet.px(TEXT) + 3
+    height = canvas.px(TEXT) + 3
     x = float(scale.across(at))
     for curve, look in told:
         _, mean, low, high = curve.at(at)
         y = float(scale.up(_numbers([mean]))[0])
-        sheet.dot(x, y, look.colour)
-        runs = _told(sheet, mean, low, high)
-        width = sheet.runs_width(runs, TEXT)
+        canvas.dot(x, y, look.colour)
+        runs = _value_runs(canvas, mean, low, high)
+        width = canvas.text_runs_width(runs, TEXT)
         costs: list[tuple[float, float, float]] = []
         for left in (x + 8, x - 8 - width):
             for top in (y - 5 - height, y + 5):
                 box = Box(left, top, left + width, top + height)
-                cost = _crossed(box, lines) + 1000 * sum(box.overlaps(other) for other in placed)
-                cost += 500 * (box.right > sheet.width - 2 or box.left < scale.box.left or box.top < 0)
+                cost = _crossed_columns(box, lines) + 1000 * sum(box.overlaps(other) for other in placed)
+                cost += 500 * (box.right > canvas.width - 2 or box.left < scale.box.left or box.top < 0)
                 cost += 200 * (box.bottom > scale.box.bottom)
                 costs.append((cost, left, top))
         cost, left, top = min(costs, key=lambda choice: choice[0])
         if cost < 1 or (curve.current and cost < 1000):
             placed.append(Box(left, top, left + width, top + height))
-            sheet.write_runs(left, top + height / 2, runs, size=TEXT, halo=True)
+            canvas.draw_text_runs(left, top + height / 2, runs, size=TEXT, halo=True)
 
 
-def _crossed(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
+def _crossed_columns(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
     """How many pixel columns of ``box`` a curve runs through."""
     columns = np.arange(box.left, box.right, 2.0)
     total = 0
@@ -335,7 +341,7 @@ def _crossed(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
 
 
 def _name_ends(
-    sheet: Sheet,
+    canvas: PlotCanvas,
     drawn: tuple[TrainingCurve, Style],
     scales: tuple[Scale, Scale],
     objective: Values,
@@ -348,9 +354,9 @@ def _name_ends(
     ends = objective[~np.isnan(objective)]
     if len(ends):
         y = min(float(above.up(ends[-1])), above.box.bottom - 2)
-        sheet.write(x, y, "objective", sheet.colours.third)
+        canvas.write(x, y, "objective", canvas.colours.third)
     best = curve.best
     if best is not None:
-        sheet.dot(float(below.across(best[0])), float(below.up(best[1])), look.colour, 3)
+        canvas.dot(float(below.across(best[0])), float(below.up(best[1])), look.colour, 3)
         last = [value for value in curve.heldout_accuracy if value is not None][-1]
-        sheet.write(x, float(below.up(last)), words, look.colour, weight=600)
+        canvas.write(x, float(below.up(last)), words, look.colour, weight=600)

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from semblance.core.language import LazyText, current_language, tr, tr_name, translate
-from semblance.core.reports.distances import distance_text
+from semblance.core.reports.contributions import relative_distance, waterfall
 from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
-from semblance.core.reports.wording import reach, region_text, signed_text, waterfall, when
+from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
 
 _KINDS = (
     (b"\x89PNG", "image/png"),
@@ -35,12 +35,12 @@ def report_html(document: ReportDocument) -> str:
         "uri": data_uri,
         "tr_name": tr_name,
         "translate": translate,
-        "when": when,
+        "time_text": time_text,
         "region": region_text,
         "distance": partial(distance_text, digits=document.digits),
         "signed": signed_text,
         "shares": _placed,
-        "reach": lambda row: round(100 * reach(row, document.ranking), 1),
+        "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
     }
     return environment.get_template("report.html").render(
         report=document,

@@ -76,7 +76,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "versions": document.versions,
         "comment": document.comment,
         "clinic": document.clinic,
-        "search": document.sealed,
+        "search": document.embedded_search,
     }
 
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from semblance.core.language import tr
 from semblance.core.reports.axes import PAD, heading
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.document import FINDING_COLOURS
-from semblance.core.reports.sheet import TICK, Box, Format, Sheet, ThemeName
+from semblance.core.reports.plot_canvas import TICK, Box, Format, PlotCanvas, ThemeName
 
 #: Matplotlib's marks for the shapes of the findings in the window, in order.
 _MARKS = ("o", "s", "^", "D", "P", "X", "v")
@@ -45,9 +45,9 @@ def map_figure(
         KeyError: an unknown theme or format.
         ValueError: a size beyond reason.
     """
-    sheet = Sheet(theme, size, ratio)
-    top = heading(sheet, drawing.title, drawing.note)
-    box = Box(PAD, top + PAD, sheet.width - _KEY - PAD, sheet.height - PAD)
+    canvas = PlotCanvas(theme, size, ratio)
+    top = heading(canvas, drawing.title, drawing.note)
+    box = Box(PAD, top + PAD, canvas.width - _KEY - PAD, canvas.height - PAD)
     n = len(drawing.places)
     radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
     if n:
@@ -57,24 +57,24 @@ def map_figure(
         for part in np.array_split(order, max(1, min(20, n // 50))):
             for code in np.unique(drawing.codes[part]).tolist():
                 chosen = part[drawing.codes[part] == code]
-                sheet.points(x[chosen], y[chosen], *_look(code), radius)
+                canvas.points(x[chosen], y[chosen], *_look(code), radius)
     codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
-    row = sheet.px(TICK) + 9
+    row = canvas.px(TICK) + 9
     for place, code in enumerate(codes):
         middle = box.top + (place + 0.5) * row
-        if middle + row > sheet.height:
+        if middle + row > canvas.height:
             break
         left = box.right + 14
-        sheet.points([left], [middle], *_look(code), 3.6)
+        canvas.points([left], [middle], *_look(code), 3.6)
         name = drawing.findings[code] if code >= 0 else tr("finding not given")
         count = int((drawing.codes == code).sum())
-        sheet.write(
+        canvas.write(
             left + 10,
             middle,
-            sheet.fitted(tr("{name}, {count:,}", name=name, count=count), _KEY - 30),
-            sheet.colours.second,
+            canvas.elided(tr("{name}, {count:,}", name=name, count=count), _KEY - 30),
+            canvas.colours.second,
         )
-    return sheet.save(format)
+    return canvas.save(format)
 
 
 def map_csv(drawing: MapDrawing) -> str:

@@ -23,6 +23,7 @@ from reportlab.platypus import (
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import as_lazy, tr, tr_lazy, translate
+from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
     UNKNOWN_MARK,
@@ -33,6 +34,7 @@ from semblance.core.reports.document import (
     RankedRow,
     ReportDocument,
 )
+from semblance.core.reports.formatting import region_text, time_text
 from semblance.core.reports.pdf_fonts import register, width_of
 from semblance.core.reports.pdf_parts import (
     BODY,
@@ -58,7 +60,6 @@ from semblance.core.reports.pdf_parts import (
     small_figure,
     write,
 )
-from semblance.core.reports.wording import reach, region_text, when
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
@@ -132,7 +133,7 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     write(canvas, _SIDE, 11 * mm, f"{translate(SUPPORT)} {privacy}", size, THIRD)
     write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
     canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
-    created = when(document.created)
+    created = time_text(document.created)
     write(canvas, right - width_of(created, size), height - 13 * mm, created, size, THIRD)
     head = tr("Semblance report") if number == 1 else translate(document.title)
     write(canvas, _SIDE, height - 13 * mm, _fitted(head, size, right - _SIDE - 40 * mm), size, THIRD)
@@ -278,7 +279,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
         cells.append(Named(mark, row.finding if row.finding is not None else tr("not given")))
         if explained:
             cells.append(Waterfall(row) if row.parts else "")
-        cells.append(Distance(row, reach(row, document.ranking), document.digits))
+        cells.append(Distance(row, relative_distance(row, document.ranking), document.digits))
         rows.append(cells)
     table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled(), splitInRow=0)
     hidden = document.hidden_text()
@@ -307,7 +308,7 @@ def _judgements(document: ReportDocument, room: float) -> Any:
         [paragraph(name, HEAD) for name in (tr("Verdict"), tr("Case"), tr("Compared with"), "", tr("When"))]
     ]
     for judgement in document.judgements:
-        texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", when(judgement.when))
+        texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", time_text(judgement.when))
         rows.append([Name(translate(text)) for text in texts])
     return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
 

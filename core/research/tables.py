@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.friedman import smaller_is_better
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.titles import cases_title, learner_title, protocol_title, score_title
 
 Document = Mapping[str, Any]

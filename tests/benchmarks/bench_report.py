@@ -18,7 +18,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.batch_queries import all_cases
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.benchmarks.harness import Row, table

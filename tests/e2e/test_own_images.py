@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from semblance.app.library.import_dialog import ImportDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
-from semblance.app.reports import write_report
+from semblance.app.reports import report_operations
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -77,6 +77,6 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert ranking.ranked[0].distance < 1e-9
 
         report = tmp_path / "report.pdf"
-        write_report.write_report(window.context, report)
+        report_operations.write_report(window.context, report)
         wait_for(window, report.exists)
         assert report.read_bytes().startswith(b"%PDF")

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from semblance.app.evaluation.panel import OVERVIEW
 from semblance.app.metrics import train_metric
-from semblance.app.reports import write_report
+from semblance.app.reports import report_operations
 from semblance.app.screenshot import settle, turn
 from semblance.app.search.feedback import examples, refine_metric
 from semblance.app.search.saved import saved_searches
@@ -72,7 +72,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     search_operations.ask(context, Query(case=ids[0]))
     settle(window)
     report = out / REPORTS[number % len(REPORTS)]
-    write_report.write_report(context, report)
+    report_operations.write_report(context, report)
     settle(window)
     report.unlink()
     window.actions_["theme"].trigger()

@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, no_cases
-from semblance.core.reports.distances import FEWEST, digits_for, distance_text
+from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
 NONE = -1

@@ -16,7 +16,7 @@ from semblance.app.widgets.text_cache import LEFT, RIGHT, lettering
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
-from semblance.core.reports.distances import distance_text
+from semblance.core.reports.formatting import distance_text
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.

@@ -16,7 +16,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.reports.distances import digits_for, distance_text
+from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 

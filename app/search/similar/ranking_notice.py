@@ -12,7 +12,7 @@ from semblance.app.widgets.icon_label import Sign
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import Words
 from semblance.core.language import tr, translate
-from semblance.core.reports.distances import distance_text
+from semblance.core.reports.formatting import distance_text
 from semblance.core.searches.search import UNUSUAL
 from semblance.core.workflows.searches.search_result import SearchResult
 

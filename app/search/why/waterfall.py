@@ -15,8 +15,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import Rule
 from semblance.core.language import localise_number, tr
-from semblance.core.reports.distances import FEWEST, distance_text
-from semblance.core.reports.wording import signed_text
+from semblance.core.reports.formatting import FEWEST, distance_text, signed_text
 
 ROW, BAR = 26, 10
 _NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 70, 24, 120

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
-from semblance.core.reports.distances import FEWEST, digits_for, distance_text
+from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.
 JUDGED = {1: tr("like the query"), -1: tr("not like the query")}

@@ -30,7 +30,7 @@ from semblance.app.shell.theme import colour, font, news, theme
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve, in_words
-from semblance.core.reports.sheet import Page, ThemeName
+from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
 
 #: A pause in resizing before the plot is drawn anew.
 REDRAW_MS = 120
@@ -204,7 +204,7 @@ class FigureView(QWidget):
         if not self.isVisible() or self.width() < 2 or self.height() < 2:
             return
         self._due, self._asked = False, True
-        page = Page(
+        layout = PlotLayout(
             theme_name(),
             (self.width(), self.height()),
             self.devicePixelRatioF(),
@@ -212,7 +212,9 @@ class FigureView(QWidget):
             text_scale=theme().text_scale,
             family=QFontInfo(font()).family(),
         )
-        plot_operations.draw(self._context, self._kind, self._curves, page, self._show, channel=self._channel)
+        plot_operations.draw(
+            self._context, self._kind, self._curves, layout, self._show, channel=self._channel
+        )
 
     def _show(self, png: bytes) -> None:
         # As windows are drawn: else it would be turned into that at every paint.

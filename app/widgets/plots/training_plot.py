@@ -16,7 +16,7 @@ from semblance.app.shell.theme import SMALL, TICK, colour, news, theme
 from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, lettering
 from semblance.core.language import tr
 from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
-from semblance.core.reports.sheet import Box
+from semblance.core.reports.plot_canvas import Box
 
 Values = npt.NDArray[np.float64]
 #: Points of a line for each pixel of its width; more cannot be seen.

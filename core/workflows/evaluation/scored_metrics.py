@@ -16,7 +16,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricS
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
-from semblance.core.reports.cells import csv_text
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.metrics.leakage import COUNTED

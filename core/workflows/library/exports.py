@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.library import open_library
-from semblance.core.library.export_log import exports_of, note_export
+from semblance.core.library.export_log import log_export, read_exports
 from semblance.core.tasks import SILENT, Reporter
 
 
@@ -19,9 +19,9 @@ def list_exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str
         SemblanceError: its log cannot be read.
     """
     with open_library(library) as opened:
-        return [dict(line) for line in exports_of(opened.path)]
+        return [dict(line) for line in read_exports(opened.path)]
 
 
 def note_window_export(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
-    """Note an export that the window wrote by itself; see :func:`semblance.core.library.export_log.note_export`."""
-    note_export(library, what, kind)
+    """Note an export that the window wrote by itself; see :func:`semblance.core.library.export_log.log_export`."""
+    log_export(library, what, kind)

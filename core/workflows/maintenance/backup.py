@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.library import check_is_library, open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
 
@@ -21,6 +21,7 @@ class RestoreResult:
     missing: int
 
     def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return dict(vars(self))
 
 
@@ -40,7 +41,7 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
     check_is_library(library)
     result = write_backup(library, file, reporter)
     # The whole library, with all it knows of patients.
-    note_export(library, "backup", "zip", identified=True)
+    log_export(library, "backup", "zip", identified=True)
     return result.to_json()
 
 

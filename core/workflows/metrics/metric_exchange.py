@@ -17,7 +17,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library import open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.storage import save_metric
@@ -80,7 +80,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             ) from error
         finally:
             metric.unlink(missing_ok=True)
-    note_export(library, "metric", SUFFIX)
+    log_export(library, "metric", SUFFIX)
     return out
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.sheet import ThemeName
+from semblance.core.reports.plot_canvas import ThemeName
 from semblance.core.research.export import export_results
 from semblance.core.research.results import document, live_table
 from semblance.core.research.run_cells import ExperimentState, read_state, run_cells
@@ -131,7 +131,7 @@ def export_experiment(
     files = export_results(state, to, identified=identified, reporter=reporter)
     for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
         if library is not None:
-            note_export(
+            log_export(
                 Path(library), "experiment", "tables and plots", identified=identified, files=len(files)
             )
     return files

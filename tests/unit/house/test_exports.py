@@ -13,7 +13,7 @@ def silent_writers(folder: Path) -> list[str]:
     found = []
     for file in sorted(folder.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if any(call in text for call in WRITES) and "note_export(" not in text:
+        if any(call in text for call in WRITES) and "log_export(" not in text:
             found.append(file.name)
     return found
 
@@ -24,5 +24,5 @@ def test_every_workflow_that_writes_a_file_notes_it():
 
 def test_one_that_does_not_is_found(tmp_path):
     (tmp_path / "leaking.py").write_text("put_file(path, text)\n")
-    (tmp_path / "noting.py").write_text("put_file(path, text)\nnote_export(library, 'x', 'csv')\n")
+    (tmp_path / "noting.py").write_text("put_file(path, text)\nlog_export(library, 'x', 'csv')\n")
     assert silent_writers(tmp_path) == ["leaking.py"]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from semblance.app import screenshot
 from semblance.app.library import maintenance_commands
-from semblance.core.library.export_log import exports_of
+from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
@@ -40,7 +40,7 @@ def test_a_library_is_backed_up_and_restored_from_the_menu(library, chosen, tmp_
     with open_window(library) as window:
         window.actions_["back_up"].trigger()
         wait_for(window, backup.exists)
-        assert [line["what"] for line in exports_of(library)] == ["backup"]
+        assert [line["what"] for line in read_exports(library)] == ["backup"]
         window.actions_["restore"].trigger()
         wait_for(window, lambda: window.state.path == again)
         assert len(window.state.columns.ids) == 8

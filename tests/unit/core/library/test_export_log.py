@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.library import export_log
-from semblance.core.library.export_log import FILE, exports_of, note_export
+from semblance.core.library.export_log import FILE, log_export, read_exports
 from tests.helpers.libraries import make_library
 
 
@@ -17,9 +17,9 @@ def library(tmp_path):
 
 
 def test_each_export_is_a_line_without_names(library):
-    note_export(library, "report", ".pdf", identified=True)
-    note_export(library, "plots", "png", files=3)
-    first, second = exports_of(library)
+    log_export(library, "report", ".pdf", identified=True)
+    log_export(library, "plots", "png", files=3)
+    first, second = read_exports(library)
     assert (first["what"], first["kind"], first["identified"], first["files"]) == ("report", "pdf", True, 1)
     assert (second["what"], second["identified"], second["files"]) == ("plots", False, 3)
     assert first["time"].endswith("+00:00")
@@ -28,31 +28,31 @@ def test_each_export_is_a_line_without_names(library):
 
 
 def test_without_a_library_nothing_is_noted(tmp_path):
-    note_export(None, "report", "pdf")
-    note_export(tmp_path, "report", "pdf")
+    log_export(None, "report", "pdf")
+    log_export(tmp_path, "report", "pdf")
     assert list(tmp_path.iterdir()) == []
-    assert exports_of(tmp_path) == []
+    assert read_exports(tmp_path) == []
 
 
 def test_programs_that_export_at_once_do_not_mix_their_lines(library):
     threads = [
-        threading.Thread(target=lambda: [note_export(library, "report", "pdf") for _ in range(20)])
+        threading.Thread(target=lambda: [log_export(library, "report", "pdf") for _ in range(20)])
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [line["what"] for line in exports_of(library)] == ["report"] * 80
+    assert [line["what"] for line in read_exports(library)] == ["report"] * 80
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "7", '{"time": 1}', "\x00\xff", "[" * 100_000])
 def test_damaged_lines_are_told_and_the_rest_is_read(library, line):
-    note_export(library, "report", "pdf")
+    log_export(library, "report", "pdf")
     with (library / FILE).open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
-    note_export(library, "plots", "png")
-    assert [entry["what"] for entry in exports_of(library)] == ["report", "damaged line", "plots"]
+    log_export(library, "plots", "png")
+    assert [entry["what"] for entry in read_exports(library)] == ["report", "damaged line", "plots"]
 
 
 def test_a_log_that_cannot_be_written_is_told(library, monkeypatch):
@@ -63,10 +63,10 @@ def test_a_log_that_cannot_be_written_is_told(library, monkeypatch):
     with pytest.raises(
         SemblanceError, match=r"The export is written, but .*exports.log could not note it: No"
     ):
-        note_export(library, "report", "pdf")
+        log_export(library, "report", "pdf")
 
 
 def test_a_library_that_only_can_be_read_notes_nothing(library, monkeypatch):
     monkeypatch.setattr(export_log.os, "access", lambda *_args: False)
-    note_export(library, "report", "pdf")
+    log_export(library, "report", "pdf")
     assert not (library / FILE).exists()

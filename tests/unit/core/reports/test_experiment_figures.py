@@ -37,10 +37,10 @@ def test_nothing_is_cut_at_the_edges(theme, text_scale):
         scores_figure("auc", lines, theme=theme, format="png", text_scale=text_scale, title="full"),
     ):  # fmt: skip
         drawn = pixels(content)
-        page = drawn[0, 0]
+        layout = drawn[0, 0]
         edges = np.concatenate([drawn[0], drawn[-1], drawn[:, 0], drawn[:, -1]])
-        assert (edges == page).all()
-        assert (drawn != page).any()
+        assert (edges == layout).all()
+        assert (drawn != layout).any()
 
 
 def test_a_better_rank_lies_to_the_left_and_a_bar_joins_those_alike():

@@ -26,7 +26,7 @@ from semblance.core.reports.curves import (
     TrainingCurve,
 )
 from semblance.core.reports.figures import FIGURES
-from semblance.core.reports.sheet import PALETTES, Page
+from semblance.core.reports.plot_canvas import PALETTES, PlotLayout
 
 K = tuple(range(1, 51))
 
@@ -87,12 +87,12 @@ def ink(pixels: np.ndarray, theme: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_the_current_metric_alone_is_in_the_accent_colour(kind, theme):
-    pixels = image(FIGURES[kind](CURVES[kind], Page(theme=theme, size=(480, 200), ratio=2)))
+    pixels = image(FIGURES[kind](CURVES[kind], PlotLayout(theme=theme, size=(480, 200), ratio=2)))
     assert pixels.shape == (400, 960, 3)
     accent = colour(PALETTES[theme].accent)
     assert (pixels == accent).all(axis=2).sum() > 100
     grey = [type(curve)(**{**vars(curve), "current": False}) for curve in CURVES[kind]]
-    others = image(FIGURES[kind](grey, Page(theme=theme, size=(480, 200), ratio=2)))
+    others = image(FIGURES[kind](grey, PlotLayout(theme=theme, size=(480, 200), ratio=2)))
     assert not (others == accent).all(axis=2).any()
 
 
@@ -104,7 +104,9 @@ def test_nothing_reaches_the_edge(kind, size, text_scale):
     curves = CURVES[kind] + [
         type(c)(**{**vars(c), "current": False, "label": c.label * 9}) for c in CURVES[kind]
     ]
-    drawn = ink(image(FIGURES[kind](curves, Page(theme="dark", size=size, text_scale=text_scale))), "dark")
+    drawn = ink(
+        image(FIGURES[kind](curves, PlotLayout(theme="dark", size=size, text_scale=text_scale))), "dark"
+    )
     assert drawn.any()
     assert not drawn[0].any()
     assert not drawn[-1].any()
@@ -115,7 +117,7 @@ def test_nothing_reaches_the_edge(kind, size, text_scale):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_without_curves_there_are_quiet_axes(kind, theme):
-    pixels = image(FIGURES[kind]([], Page(theme=theme, size=(300, 150))))
+    pixels = image(FIGURES[kind]([], PlotLayout(theme=theme, size=(300, 150))))
     assert ink(pixels, theme).any()
     assert not (pixels == colour(PALETTES[theme].accent)).all(axis=2).any()
 
@@ -123,10 +125,10 @@ def test_without_curves_there_are_quiet_axes(kind, theme):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_equal_plots_are_equal_files_that_tell_neither_when_nor_where(kind, format, tmp_path, monkeypatch):
-    first = FIGURES[kind](CURVES[kind], Page(theme="print", format=format))
+    first = FIGURES[kind](CURVES[kind], PlotLayout(theme="print", format=format))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     monkeypatch.chdir(tmp_path)
-    assert FIGURES[kind](CURVES[kind], Page(theme="print", format=format)) == first
+    assert FIGURES[kind](CURVES[kind], PlotLayout(theme="print", format=format)) == first
     if format == "pdf":
         metadata = PdfReader(io.BytesIO(first)).metadata
         assert not metadata
@@ -149,7 +151,7 @@ def test_equal_plots_are_equal_files_that_tell_neither_when_nor_where(kind, form
     ],
 )
 def test_odd_accuracies_are_drawn(curves):
-    assert image(FIGURES[ACCURACY](curves, Page(theme="dark", size=(300, 150)))).shape == (150, 300, 3)
+    assert image(FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150)))).shape == (150, 300, 3)
 
 
 @pytest.mark.parametrize(
@@ -163,21 +165,25 @@ def test_odd_accuracies_are_drawn(curves):
     ],
 )
 def test_odd_trainings_are_drawn(curve):
-    assert image(FIGURES[TRAINING]([curve], Page(theme="light", size=(300, 150)))).shape == (150, 300, 3)
+    assert image(FIGURES[TRAINING]([curve], PlotLayout(theme="light", size=(300, 150)))).shape == (
+        150,
+        300,
+        3,
+    )
 
 
 @pytest.mark.parametrize("name", ["$x^2$ {", "a\nb", "=1+1", "距离 度量", "\U0001f9e0", "", "x" * 5000])
 def test_any_name_can_be_drawn(name):
     curves = [accuracy(name, 0.8, current=True), accuracy("other", 0.6)]
-    assert FIGURES[ACCURACY](curves, Page(theme="dark", size=(800, 200)))
-    assert FIGURES[ACCURACY](curves, Page(theme="dark", size=(300, 150), title=name, note=name))
+    assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(800, 200)))
+    assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150), title=name, note=name))
 
 
 def test_a_stale_curve_has_no_band():
     filled, stale = (
         image(
             FIGURES[ACCURACY](
-                [accuracy("a", 0.8, current=True, stale=is_stale)], Page(theme="dark", named=False)
+                [accuracy("a", 0.8, current=True, stale=is_stale)], PlotLayout(theme="dark", named=False)
             )
         )
         for is_stale in (False, True)
@@ -187,7 +193,7 @@ def test_a_stale_curve_has_no_band():
 
 def test_title_and_provenance_stand_above():
     plain, headed = (
-        image(FIGURES[ROC](CURVES[ROC], Page(theme="print", size=(480, 240), named=False, **words)))
+        image(FIGURES[ROC](CURVES[ROC], PlotLayout(theme="print", size=(480, 240), named=False, **words)))
         for words in ({}, {"title": "ROC, malignant", "note": "79 held-out patients"})
     )
     assert ink(headed, "print")[5:20].sum() > 100
@@ -196,17 +202,17 @@ def test_title_and_provenance_stand_above():
 
 def test_a_theme_or_size_beyond_reason_is_refused():
     with pytest.raises(KeyError):
-        FIGURES[ROC]([], Page(theme="sepia"))
+        FIGURES[ROC]([], PlotLayout(theme="sepia"))
     with pytest.raises(ValueError):
-        FIGURES[ROC]([], Page(theme="dark", size=(100_000, 100)))
+        FIGURES[ROC]([], PlotLayout(theme="dark", size=(100_000, 100)))
     with pytest.raises(ValueError):
-        FIGURES[ROC]([], Page(theme="dark", ratio=0.0))
+        FIGURES[ROC]([], PlotLayout(theme="dark", ratio=0.0))
 
 
 def test_matplotlib_is_loaded_only_to_draw_and_never_its_screen():
     code = (
-        "import sys; from semblance.core.reports.figures import Page, roc_figure;"
-        "assert 'matplotlib' not in sys.modules; roc_figure([], Page());"
+        "import sys; from semblance.core.reports.figures import PlotLayout, roc_figure;"
+        "assert 'matplotlib' not in sys.modules; roc_figure([], PlotLayout());"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -233,5 +239,5 @@ def test_ticks_of_counts_begin_at_the_first_and_fit(first, last, width):
 
 
 def test_png_is_not_larger_than_it_must_be():
-    data = FIGURES[ACCURACY](CURVES[ACCURACY], Page(theme="dark", size=(360, 164)))
+    data = FIGURES[ACCURACY](CURVES[ACCURACY], PlotLayout(theme="dark", size=(360, 164)))
     assert len(data) < len(zlib.compress(image(data).tobytes())) * 2

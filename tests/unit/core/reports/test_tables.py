@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from semblance.core.reports.cells import cell
 from semblance.core.reports.csv import report_csv
+from semblance.core.reports.csv_table import cell
 from semblance.core.reports.document import VoteFacts
 from semblance.core.reports.json import report_json
 from semblance.core.workflows.searches.reliability import Vote

@@ -13,7 +13,7 @@ from semblance.app.shell.state import State
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.figure_view import REDRAW_MS, FigureView
 from semblance.core.reports.curves import ACCURACY
-from semblance.core.reports.sheet import PALETTES
+from semblance.core.reports.plot_canvas import PALETTES
 from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
 from tests.helpers.scored import metric, snapshot
 

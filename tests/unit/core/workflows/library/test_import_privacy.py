@@ -24,7 +24,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.reports.write_reports import write_search_report
 from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, image, save
 
 DX = "1.2.840.10008.5.1.4.1.1.1.1"

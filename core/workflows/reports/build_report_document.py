@@ -27,8 +27,8 @@ from semblance.core.reports.document import (
     VoteFacts,
 )
 from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.reports.sheet import Page
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -40,8 +40,8 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
-from semblance.core.workflows.reports.drawing import draw
-from semblance.core.workflows.reports.sealing import sealed
+from semblance.core.workflows.reports.embedded_search import embedded_search
+from semblance.core.workflows.reports.export_plots import draw
 from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -138,7 +138,7 @@ def report_document(
         clinic=options.clinic,
         logo=options.logo,
         comment=options.comment,
-        sealed=sealed(loaded.library, search, in_force, identified=options.identified),
+        embedded_search=embedded_search(loaded.library, search, in_force, identified=options.identified),
     )
 
 
@@ -261,8 +261,8 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     return tuple(
         Plot(
             caption,
-            draw(kind, curves, Page("print", PLOT, 2.0)),
-            draw(kind, curves, Page("print", PLOT, format="svg")),
+            draw(kind, curves, PlotLayout("print", PLOT, 2.0)),
+            draw(kind, curves, PlotLayout("print", PLOT, format="svg")),
             current.scores.measured_on,
         )
         for kind, caption, curves in figures

@@ -20,7 +20,7 @@ from semblance.core.reports.card_facts import (
     trained_on,
 )
 from semblance.core.reports.document import Fact
-from semblance.core.reports.wording import when
+from semblance.core.reports.formatting import time_text
 
 #: Findings shown as the weakest.
 WEAKEST = 3
@@ -233,7 +233,7 @@ def _calibration(
 def _origin(card: MetricCard) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
     return [
-        (tr_lazy("Trained at"), when(card.created)),
+        (tr_lazy("Trained at"), time_text(card.created)),
         (tr_lazy("Versions"), versions),
         (tr_lazy("Content hash"), card.content_hash),
     ]

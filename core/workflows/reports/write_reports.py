@@ -9,16 +9,16 @@ from typing import Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.export_log import note_export
-from semblance.core.reports.cells import csv_text
+from semblance.core.library.export_log import log_export
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.saving import put_file
-from semblance.core.reports.write import WRITERS, check_suffix, write_report
+from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.reports.report_document import report_document
+from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 
@@ -49,7 +49,7 @@ def write_search_report(
     asked = rank_cases(library, search, k=LISTED, reporter=reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
     write_report(report_document(loaded, library, asked, chosen, reporter), out, chosen.page)
-    note_export(library, "report", out.suffix, identified=chosen.identified)
+    log_export(library, "report", out.suffix, identified=chosen.identified)
     return out
 
 
@@ -133,7 +133,7 @@ def write_reports(
         files.append(out)
         lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
     put_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
-    note_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
+    log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
     return BatchResult(folder, tuple(files), tuple(failed))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.reports.distances import digits_for, distance_text
+from semblance.core.reports.formatting import digits_for, distance_text
 
 
 def texts(*distances: float) -> list[str]:

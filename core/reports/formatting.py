@@ -1,12 +1,14 @@
-"""How distances are written: with few digits, but so many that neighbours in a ranking differ."""
+"""How distances, times and regions are written; distances with enough digits to tell neighbours of a ranking apart."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
+from datetime import datetime
 
-from semblance.core.language import format_number
+from semblance.core.imaging.region import Region
+from semblance.core.language import format_number, tr_lazy
 
 #: Digits after the point at first, and at most; figures at most of the largest that is looked at.
 FEWEST, MOST, FIGURES = 3, 6, 5
@@ -44,3 +46,31 @@ def digits_for(distances: Sequence[float]) -> int:
         return sum(distance_text(a, digits) != distance_text(b, digits) for a, b in pairs)
 
     return max(range(FEWEST, most + 1), key=apart)
+
+
+def time_text(moment: str) -> str:
+    """``2026-03-01 14:05 UTC`` from ISO 8601; other text as it is."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    zone = at.tzname()
+    return f"{at:%Y-%m-%d %H:%M}{f' {zone}' if zone else ''}"
+
+
+def region_text(region: Region) -> str:
+    """``30 × 20 px at 4, 5``, in a volume with its slices, counted from 1 as the viewer does."""
+    text = tr_lazy(
+        "{width} × {height} px at {x}, {y}", width=region.width, height=region.height, x=region.x, y=region.y
+    )
+    if region.z is None:
+        return text
+    first, last = region.z + 1, region.z + region.depth
+    if first == last:
+        return tr_lazy("{place}, slice {first}", place=text, first=first)
+    return tr_lazy("{place}, slices {first} to {last}", place=text, first=first, last=last)
+
+
+def signed_text(amount: float) -> str:
+    """``+0.071``, with a true minus sign."""
+    return f"{'−' if amount < 0 else '+'}{distance_text(abs(amount))}"

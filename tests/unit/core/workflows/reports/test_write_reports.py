@@ -18,8 +18,8 @@ from semblance.core.library.library import Library
 from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.reports.reporting import write_reports, write_search_report
-from semblance.core.workflows.reports.sealing import reopen_report
+from semblance.core.workflows.reports.embedded_search import reopen_report
+from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
 from semblance.core.reports.figures import FIGURES
 from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
+from semblance.core.reports.plot_canvas import Format, PlotLayout, ThemeName
 from semblance.core.reports.saving import put_file
-from semblance.core.reports.sheet import Format, Page, ThemeName
 from semblance.core.tasks import SILENT, Reporter
 
 #: What plots can be saved as.
@@ -27,7 +27,7 @@ FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training", "calibration"), str
 def draw(
     kind: str,
     curves: Sequence[Curve],
-    page: Page,
+    layout: PlotLayout,
     *,
     reporter: Reporter = SILENT,
 ) -> bytes:
@@ -44,7 +44,7 @@ def draw(
             tr_lazy("Use one of {figures}.", figures=", ".join(FIGURES)),
         )
     try:
-        return FIGURES[kind](curves, page)
+        return FIGURES[kind](curves, layout)
     except (KeyError, ValueError) as problem:
         raise BadArguments(tr_lazy("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
 
@@ -82,13 +82,13 @@ def export_plots(
         if format is None:
             content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
         else:
-            page = Page(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
-            content = draw(kind, curves, page, reporter=reporter)
+            layout = PlotLayout(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
+            content = draw(kind, curves, layout, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
         put_file(target, content)
         written.append(target)
     reporter.progress(len(plots), len(plots), "Saving plots")
-    note_export(library, "plots", path.suffix.lower(), files=len(written))
+    log_export(library, "plots", path.suffix.lower(), files=len(written))
     return written
 
 
@@ -116,7 +116,7 @@ def export_map(
         content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
     reporter.check_cancelled()
     put_file(path, content)
-    note_export(library, "plots", path.suffix.lower(), files=1)
+    log_export(library, "plots", path.suffix.lower(), files=1)
     return [path]
 
 
@@ -136,7 +136,7 @@ def export_scores(
         SemblanceError: the file cannot be written.
     """
     put_file(path, text.encode("utf-8-sig"))
-    note_export(library, what, path.suffix, identified=identified)
+    log_export(library, what, path.suffix, identified=identified)
     return [path]
 
 

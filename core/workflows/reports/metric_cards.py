@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.library import open_library
-from semblance.core.library.export_log import note_export
+from semblance.core.library.export_log import log_export
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_class, learner_title
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.reports.card_document import CardDocument, Table, compare_cards
-from semblance.core.reports.card_writing import write_card
+from semblance.core.reports.write_card import write_card
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.reports.card_document import card_document
+from semblance.core.workflows.reports.build_card_document import card_document
 
 
 def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | None) -> CardDocument:
@@ -48,7 +48,7 @@ def write_metric_card(library: Path, name: str, out: Path, *, reporter: Reporter
         SemblanceError: the file cannot be written.
     """
     write_card(metric_card(library, name), out)
-    note_export(library, "metric card", out.suffix)
+    log_export(library, "metric card", out.suffix)
     return out
 
 

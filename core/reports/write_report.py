@@ -36,7 +36,7 @@ def _json(document: ReportDocument, _page: str) -> bytes:
 
 
 def _dicom(document: ReportDocument, page: str) -> bytes:
-    from semblance.core.reports.encapsulated import report_dicom
+    from semblance.core.reports.encapsulated_pdf import report_dicom
 
     return report_dicom(document, page)
 

@@ -7,15 +7,8 @@ import pytest
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.card import MetricCard, Split
 from semblance.core.reports.card_facts import card_facts, score_name, score_text
-from semblance.core.reports.wording import (
-    distance_text,
-    leading_parts,
-    reach,
-    region_text,
-    signed_text,
-    waterfall,
-    when,
-)
+from semblance.core.reports.contributions import leading_parts, relative_distance, waterfall
+from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
 from tests.helpers.reports import report, row
 
 
@@ -66,13 +59,13 @@ def test_distances_have_three_figures(distance: float, text: str) -> None:
 
 def test_reach_is_a_share_of_the_farthest() -> None:
     rows = (row(1, distance=0.0), row(2, distance=0.5), row(3, distance=1.0))
-    assert [reach(ranked, rows) for ranked in rows] == [0.0, 0.5, 1.0]
-    assert reach(rows[0], rows[:1]) == 0.0
+    assert [relative_distance(ranked, rows) for ranked in rows] == [0.0, 0.5, 1.0]
+    assert relative_distance(rows[0], rows[:1]) == 0.0
 
 
 def test_moments() -> None:
-    assert when("2026-03-01T14:05:59+00:00") == "2026-03-01 14:05 UTC"
-    assert when("yesterday") == "yesterday"
+    assert time_text("2026-03-01T14:05:59+00:00") == "2026-03-01 14:05 UTC"
+    assert time_text("yesterday") == "yesterday"
 
 
 def test_marks_follow_the_library_and_are_all_different() -> None:

@@ -33,7 +33,7 @@ _LIBRARY = "the library itself"
 _FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
-def sealed(
+def embedded_search(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
     """``search`` and its judgements in force as JSON; empty for a library that can only be read. Paths of

@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from semblance.core.engine import Engine
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
-from semblance.core.reports.sheet import Page
+from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
@@ -20,7 +20,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
     training_curves,
 )
-from semblance.core.workflows.reports.drawing import (
+from semblance.core.workflows.reports.export_plots import (
     SAVED_RATIO,
     SAVED_SIZE,
     draw,
@@ -38,7 +38,7 @@ PLOTS = {
     TRAINING: training_curves(METRICS, "BDM"),
     CALIBRATION: calibration_curves(METRICS, "BDM"),
 }
-PAGE = Page("dark", (300, 150))
+PAGE = PlotLayout("dark", (300, 150))
 
 
 class Unwanted(Reporter):

@@ -12,7 +12,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
-from semblance.core.reports.card_writing import card_markdown
+from semblance.core.reports.write_card import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
@@ -25,7 +25,7 @@ from semblance.core.workflows.metrics.metric_exchange import (
 )
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
+from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.tables import PLAIN, table_library
 

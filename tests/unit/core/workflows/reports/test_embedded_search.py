@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.workflows.reports.sealing import _content
+from semblance.core.workflows.reports.embedded_search import _content
 
 
 def test_a_image_that_is_gone_is_named(tmp_path):

@@ -1,4 +1,4 @@
-"""A page of a plot: lines, bands and measured text at exact pixels, drawn by Matplotlib without a screen."""
+"""The canvas of a plot: lines, bands and measured text at exact pixels, drawn by Matplotlib without a screen."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ PALETTES: dict[str, Palette] = {
 
 
 @dataclass(frozen=True)
-class Page:
-    """What a plot is drawn on, and what stands beside it.
+class PlotLayout:
+    """Theme, size and texts of a plot.
 
     ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
     names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
@@ -91,13 +91,13 @@ class Page:
     title: str = ""
     note: str = ""
 
-    def sheet(self) -> Sheet:
-        """An empty page to draw on; errors as of :class:`Sheet`."""
-        return Sheet(self.theme, self.size, self.ratio, self.text_scale, self.family)
+    def canvas(self) -> PlotCanvas:
+        """An empty canvas; errors as of :class:`PlotCanvas`."""
+        return PlotCanvas(self.theme, self.size, self.ratio, self.text_scale, self.family)
 
 
 @dataclass(frozen=True)
-class Run:
+class TextRun:
     """A stretch of text in one colour and weight."""
 
     text: str
@@ -131,7 +131,7 @@ class Box:
         )
 
 
-class Sheet:
+class PlotCanvas:
     """Draws at pixels from the top left; text sizes grow by ``text_scale``.
 
     ``size`` is in logical pixels, of which each takes ``ratio`` in a PNG. ``family`` is the wanted font;
@@ -159,7 +159,7 @@ class Sheet:
             max(round(least * text_scale), given) for least, given in zip(LEAST, size, strict=True)
         )
         if not 0.25 <= ratio <= 8 or max(self.width, self.height) * ratio > LONGEST:
-            raise ValueError(f"a page of {size} at ratio {ratio}")
+            raise ValueError(f"a layout of {size} at ratio {ratio}")
         self._ratio, self._scale = ratio, text_scale
         self._family = family if family in _weights() else _FALLBACK
         # 72 dots an inch: a point of text is then a pixel.
@@ -217,7 +217,7 @@ class Sheet:
             self._figure.add_artist(self._above(patch))
 
     def dot(self, x: float, y: float, colour: str, radius: float = 3.5) -> None:
-        """A point with a rim in the colour of the page."""
+        """A point with a rim in the background's colour."""
         from matplotlib.lines import Line2D
 
         artist = Line2D([x], [y], marker="o", markersize=2 * radius, color=colour, transform=self._place)
@@ -226,7 +226,7 @@ class Sheet:
         self._figure.add_artist(self._above(artist))
 
     def points(self, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, marker: str, radius: float) -> None:
-        """Many marks of one shape (one of Matplotlib's); above 5,000 they are an image within the page."""
+        """Many marks of one shape (one of Matplotlib's); above 5,000 they are an image within the plot."""
         from matplotlib.lines import Line2D
 
         artist = Line2D(np.asarray(x), np.asarray(y), linestyle="none", transform=self._place)
@@ -238,7 +238,7 @@ class Sheet:
         artist.set_rasterized(np.size(x) > _RASTERISED)
         self._figure.add_artist(self._above(artist))
 
-    def veil(self, box: Box, alpha: float = 0.75) -> None:
+    def dim(self, box: Box, alpha: float = 0.75) -> None:
         """Dim what lies under text in ``box``."""
         from matplotlib.patches import Rectangle
 
@@ -251,14 +251,14 @@ class Sheet:
 
     def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
         font = self._font(size, weight)
-        with _no_word_on_glyphs():
+        with _without_glyph_warnings():
             extent = self._renderer.get_text_width_height_descent(_one_line(text), font, False)
         return float(extent[0]) / self._ratio
 
-    def runs_width(self, runs: Sequence[Run], size: float = TICK) -> float:
+    def text_runs_width(self, runs: Sequence[TextRun], size: float = TICK) -> float:
         return sum(self.text_width(run.text, size, run.weight) for run in runs)
 
-    def fitted(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
+    def elided(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
         text = translate(text)[:_LONGEST_LINE]
         if self.text_width(text, size, weight) <= room:
@@ -306,8 +306,8 @@ class Sheet:
             artist.set_path_effects([withStroke(linewidth=2, foreground=self.colours.panel)])
         self._figure.add_artist(self._above(artist))
 
-    def write_runs(
-        self, x: float, middle: float, runs: Sequence[Run], *, size: float = TICK, halo: bool = False
+    def draw_text_runs(
+        self, x: float, middle: float, runs: Sequence[TextRun], *, size: float = TICK, halo: bool = False
     ) -> None:
         """Stretches of text one after the other."""
         for run in runs:
@@ -315,12 +315,12 @@ class Sheet:
             x += self.text_width(run.text, size, run.weight)
 
     def save(self, format: Format) -> bytes:
-        """The page as a file; equal pages give equal bytes."""
+        """The plot as a file; equal plots give equal bytes."""
         import matplotlib
 
         buffer = io.BytesIO()
         settings: dict[Any, Any] = {"svg.hashsalt": _SALT, "pdf.fonttype": 42, "svg.fonttype": "path"}
-        with matplotlib.rc_context(settings), _no_word_on_glyphs():
+        with matplotlib.rc_context(settings), _without_glyph_warnings():
             self._figure.savefig(
                 buffer,
                 format=format,
@@ -373,7 +373,7 @@ def _one_line(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _no_word_on_glyphs() -> Iterator[None]:
+def _without_glyph_warnings() -> Iterator[None]:
     """A letter no font has is drawn as a box; that is no reason for a warning to anybody."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)

@@ -26,7 +26,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.reports import cards, drawing, reporting
+from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
 from tests.helpers.dicom_files import save
@@ -43,19 +43,19 @@ def of_reports(suffix: str) -> Callable[[Made], list[Path]]:
         library, case, out = made
         options = ReportOptions(clinic="Clinic", comment="looks alike")
         search = Search("clicked", Query(case), ledger="mine")
-        return [reporting.write_search_report(library, search, out / f"report{suffix}", options)]
+        return [write_reports.write_search_report(library, search, out / f"report{suffix}", options)]
 
     return write
 
 
 def of_batches(made: Made) -> list[Path]:
     library, case, out = made
-    reporting.write_reports(library, Search("plain", Query(case)), [case, "gone"], out / "batch", "html")
+    write_reports.write_reports(library, Search("plain", Query(case)), [case, "gone"], out / "batch", "html")
     return sorted((out / "batch").iterdir())
 
 
 def of_cards(suffix: str) -> Callable[[Made], list[Path]]:
-    return lambda made: [cards.write_metric_card(made[0], "clicked", made[2] / f"card{suffix}")]
+    return lambda made: [metric_cards.write_metric_card(made[0], "clicked", made[2] / f"card{suffix}")]
 
 
 def of_metrics(made: Made) -> list[Path]:
@@ -65,7 +65,7 @@ def of_metrics(made: Made) -> list[Path]:
 def of_plots(suffix: str) -> Callable[[Made], list[Path]]:
     def write(made: Made) -> list[Path]:
         curve = AccuracyCurve("clicked", (1, 2, 3), (0.9, 0.8, 0.7), (0.8, 0.7, 0.6), (0.95, 0.9, 0.8))
-        return drawing.export_plots(
+        return export_plots.export_plots(
             made[2] / f"plot{suffix}", {ACCURACY: [curve]}, note="held-out cases", library=made[0]
         )
 
@@ -74,19 +74,19 @@ def of_plots(suffix: str) -> Callable[[Made], list[Path]]:
 
 #: Workflow -> what writes its files, by kind.
 EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
-    "reporting": {
+    "write_reports": {
         **{suffix: of_reports(suffix) for suffix in (".pdf", ".html", ".csv", ".json", ".dcm")},
         "batch": of_batches,
     },
-    "cards": {suffix: of_cards(suffix) for suffix in (".md", ".json")},
+    "metric_cards": {suffix: of_cards(suffix) for suffix in (".md", ".json")},
     "metric_exchange": {"file": of_metrics},
-    "drawing": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
+    "export_plots": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
 }
 #: Not here, and why.
 ELSEWHERE = {
     "backup": "a backup holds all the library knows, and says so",
     "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
-    "experimenting": "tests/unit/core/research/test_export.py",
+    "experiments": "tests/unit/core/research/test_export.py",
 }
 
 
@@ -192,7 +192,7 @@ def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
 def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
     library, search, _ = of_files
     options = ReportOptions(clinic="Clinic", comment="looks alike")
-    file = reporting.write_search_report(library, search, tmp_path / f"report{suffix}", options)
+    file = write_reports.write_search_report(library, search, tmp_path / f"report{suffix}", options)
     told = told_by(file)
     assert planted_in(told) == []
     assert "Case 2" in told
@@ -202,7 +202,7 @@ def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
 
 def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
     library, search, cases = of_files
-    reporting.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
+    write_reports.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
     for file in (tmp_path / "batch").iterdir():
         assert planted_in(told_by(file) + file.name) == [], file.name
     index = (tmp_path / "batch" / "reports.csv").read_text()
@@ -219,7 +219,7 @@ def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
     for identified in (False, True):
         for free_text in (False, True):
             options = ReportOptions(identified=identified, free_text=free_text)
-            file = reporting.write_search_report(library, search, tmp_path / "r.json", options)
+            file = write_reports.write_search_report(library, search, tmp_path / "r.json", options)
             told[identified, free_text] = file.read_text(encoding="utf-8")
     for (_, free_text), text in told.items():
         assert ("seen by Larkspur" in text) is free_text
@@ -229,7 +229,8 @@ def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
     assert cases[2] not in told[False, True]
 
 
-def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):
+def test_the_log_of_exports_tells_who_exported_and_nothing_else(made, tmp_path):
+    of_metrics((made[0], made[1], tmp_path))
     lines = [dict(line) for line in list_exports(made[0])]
     assert {line.pop("by") for line in lines} == {USER}
     assert planted_in(json.dumps(lines)) == []
@@ -238,19 +239,19 @@ def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):
 def test_an_identified_report_is_noted_as_such(made, tmp_path):
     library, case, _ = made
     search = Search("plain", Query(case))
-    reporting.write_search_report(library, search, tmp_path / "r.csv", ReportOptions(identified=True))
+    write_reports.write_search_report(library, search, tmp_path / "r.csv", ReportOptions(identified=True))
     assert list_exports(library)[-1]["identified"] is True
 
 
 def silent_about(folder: Path) -> list[str]:
     """Workflows that note exports and stand in no list here."""
-    noting = [file.stem for file in folder.glob("*.py") if "note_export(" in file.read_text(encoding="utf-8")]
+    noting = [file.stem for file in folder.rglob("*.py") if "log_export(" in file.read_text(encoding="utf-8")]
     return sorted(set(noting) - set(EXPORTS) - set(ELSEWHERE))
 
 
 def test_every_workflow_that_exports_is_looked_at(tmp_path):
     assert silent_about(WORKFLOWS) == []
-    (tmp_path / "shouting.py").write_text("note_export(library, 'x', 'y')\n")
+    (tmp_path / "shouting.py").write_text("log_export(library, 'x', 'y')\n")
     assert silent_about(tmp_path) == ["shouting"]
 
 

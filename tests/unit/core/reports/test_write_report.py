@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.reports.write import write_report
+from semblance.core.reports.write_report import write_report
 from tests.helpers.reports import report
 
 STARTS = {

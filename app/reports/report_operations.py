@@ -1,4 +1,4 @@
-"""Reports of what is shown, written in the background, and reports opened again."""
+"""Jobs that write reports of the present search, and that open a report again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.search import Search
-from semblance.core.workflows.reports import reporting, sealing
-from semblance.core.workflows.reports.reporting import BatchResult
+from semblance.core.workflows.reports import embedded_search
+from semblance.core.workflows.reports import write_reports as workflow
 
 
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:
@@ -22,7 +22,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         return None
     job = context.jobs.run(
         tr("Writing {name}", name=path.name),
-        reporting.write_search_report,
+        workflow.write_search_report,
         state.path,
         state.search,
         path,
@@ -40,7 +40,7 @@ def write_reports(
         return None
     job = context.jobs.run(
         tr("Writing reports into {name}", name=folder.name),
-        reporting.write_reports,
+        workflow.write_reports,
         state.path,
         state.search,
         list(cases),
@@ -49,18 +49,18 @@ def write_reports(
         options,
     )
 
-    def tell(result: BatchResult) -> None:
-        said = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
+    def show_summary(result: workflow.BatchResult) -> None:
+        summary = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
         if result.failed:
             case, reason = result.failed[0]
             context.messages.warning(
-                tr("{said} {failed:,} cases could not be asked.", said=said, failed=len(result.failed)),
+                tr("{said} {failed:,} cases could not be asked.", said=summary, failed=len(result.failed)),
                 tr("The first, {case}: {reason}", case=case, reason=reason),
             )
         else:
-            context.messages.info(said)
+            context.messages.info(summary)
 
-    return context.follow(job, tell)
+    return context.follow(job, show_summary)
 
 
 def reopen(context: Context, report: Path) -> Job | None:
@@ -70,7 +70,7 @@ def reopen(context: Context, report: Path) -> Job | None:
     if path is None:
         return None
     job = context.jobs.run(
-        tr("Opening {name}", name=report.name), sealing.reopen_report, path, report, channel="reopen"
+        tr("Opening {name}", name=report.name), embedded_search.reopen_report, path, report, channel="reopen"
     )
 
     def show(search: Search) -> None:
