@@ -66,7 +66,7 @@ COMMANDS = (
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
     Command("restore", tr("Restore a library…"), "File", "", "undo"),
-    Command("check_library", tr("Check this library…"), "File", "", "check", "library"),
+    Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
     Command("exports", tr("What was exported…"), "File", "", "list", "library"),
     Command("report", tr("Write a report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),

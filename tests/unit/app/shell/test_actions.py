@@ -96,7 +96,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("library map", "Map of the library"),
         ("print a pdf", "Write a report…"),
         ("backup", "Back up library…"),
-        ("repair the library", "Check this library…"),
+        ("repair the library", "Verify library…"),
         ("undo the judgement", "Undo the last judgement"),
     ],
 )
