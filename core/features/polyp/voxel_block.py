@@ -52,12 +52,12 @@ def voxel_block(stack: Stack, region: Region | None, otherwise: Spacing) -> Voxe
     """
     spacing = np.array(stack.spacing_mm or otherwise, dtype=np.float64)
     if not (np.isfinite(spacing).all() and spacing.min() >= _FINEST and spacing.max() <= _COARSEST):
-        size = " x ".join(f"{side:g}" for side in spacing)
+        found = " x ".join(f"{side:g}" for side in spacing)
         raise BadInput(
             tr_lazy(
                 "'{stack}' has voxels of {size} mm, which is too small or too large.",
                 stack=stack.name,
-                size=size,
+                size=found,
             ),
             "Give the spacing in mm: --set spacing=1,1,1.",
         )
