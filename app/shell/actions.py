@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -148,6 +149,11 @@ COMMANDS = (
 )
 
 
+def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
+    """Qt tells whether an action is checked; commands have no use for it."""
+    run()
+
+
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
@@ -173,7 +179,7 @@ class Actions(QObject):
 
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
         """``run`` when the command is triggered."""
-        self._actions[command].triggered.connect(lambda _checked=False: run())
+        self._actions[command].triggered.connect(partial(_without_checked, run))
 
     def keep_within(self, command: str, widget: QWidget) -> None:
         """The command's key is taken only while the keyboard is in ``widget``."""

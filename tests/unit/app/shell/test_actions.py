@@ -124,7 +124,7 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
     window = MainWindow()
     qtbot.addWidget(window)
     for command in COMMANDS:
-        action = window.actions_[command.id]
+        action = window.context.actions[command.id]
         heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
         assert heard, command.id
         assert action in window.top.menu[command.menu].actions()
