@@ -32,7 +32,7 @@ OTHER_WORDS = {
     "full_screen": tr("maximise"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side"),
-    "view_large": tr("zoom enlarge full viewer"),
+    "view_large": tr("zoom enlarge large viewer"),
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom header tags metadata"),

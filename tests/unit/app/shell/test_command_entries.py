@@ -21,38 +21,38 @@ def test_first_letters_of_words_find_too() -> None:
 
 
 def test_every_word_must_be_found_in_any_order() -> None:
-    entries = [entry("Save plots…"), entry("Save as")]
-    assert texts(entries, "plot save") == ["Save plots…"]
+    entries = [entry("Save the plots…"), entry("Save as")]
+    assert texts(entries, "plot save") == ["Save the plots…"]
     assert texts(entries, "save zebra") == []
 
 
 def test_small_words_keep_nothing_out() -> None:
-    entries = [entry("Save search…"), entry("Save plots…"), entry("Search with the whole image")]
+    entries = [entry("Save search…"), entry("Save the plots…"), entry("Search with the whole image")]
     assert texts(entries, "save the search") == ["Save search…"]
     assert texts(entries, "an image in the search") == ["Search with the whole image"]
-    assert texts(entries, "plots of the save") == ["Save plots…"]
+    assert texts(entries, "plots of the save") == ["Save the plots…"]
     [match] = matches([entry("Tan the hide")], "an hide the")
     assert match.letters == set(range(4, 12)) - {7}
-    assert texts(entries, "the") == ["Save plots…", "Search with the whole image"]
+    assert texts(entries, "the") == ["Save the plots…", "Search with the whole image"]
 
 
 def test_other_words_find_last() -> None:
     entries = [
         Entry("Quit", "File", lambda: None, words="exit leave"),
-        Entry("Create report…", "File", lambda: None, words="pdf export"),
-        Entry("Export metric…", "Metric", lambda: None),
+        Entry("Write a report…", "File", lambda: None, words="pdf export"),
+        Entry("Export the metric…", "Metric", lambda: None),
     ]
     assert texts(entries, "exit") == ["Quit"]
     assert texts(entries, "xit") == []
-    assert texts(entries, "export") == ["Export metric…", "Create report…"]
-    assert texts(entries, "pdf report") == ["Create report…"]
+    assert texts(entries, "export") == ["Export the metric…", "Write a report…"]
+    assert texts(entries, "pdf report") == ["Write a report…"]
     [match] = matches(entries, "report as a pdf")
     assert {match.entry.text[at] for at in match.letters} == set("reporta")
 
 
 def test_the_category_finds_as_well() -> None:
-    entries = [entry("Find case", "Edit"), entry("Edit presets", "View")]
-    assert texts(entries, "edit") == ["Edit presets", "Find case"]
+    entries = [entry("Find a case", "Edit"), entry("Edit presets", "View")]
+    assert texts(entries, "edit") == ["Edit presets", "Find a case"]
 
 
 def test_found_letters_are_told() -> None:
