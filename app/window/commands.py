@@ -23,6 +23,7 @@ from semblance.app.search.saved.search_commands import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import search_operations
+from semblance.app.shell.log_folder import open_log_folder
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.window import panel_focus
@@ -30,6 +31,7 @@ from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
+from semblance.core.log import log_folder
 from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
@@ -123,6 +125,7 @@ class Commands(QObject):
             "save_plot": self.save_plot,
             "help": lambda: self.show_help(panel_focus.panel_of_keyboard(window)),
             "words": lambda: self.show_help("glossary"),
+            "log_folder": self.open_log_folder,
             "about": self.about,
             "show_alike": self.show_alike,
             "no_good_match": self.show_options,
@@ -339,6 +342,10 @@ class Commands(QObject):
         from semblance.app.window.jobs_dialog import JobsDialog
 
         JobsDialog(self._context, self._window).show()
+
+    def open_log_folder(self) -> None:
+        if not open_log_folder():
+            self._context.messages.info(tr("The log is in {folder}.", folder=log_folder()))
 
     def about(self) -> None:
         from importlib.metadata import version
