@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks bench bench-learners bench-clicks bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -14,56 +14,64 @@ export PYTHON
 unexport PYTHONHOME PYTHONPATH
 BIN := .venv/bin
 
+##@ Use
+
 help: ## list these commands
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
-
-setup: ## make .venv with the pinned versions, and the system libraries where allowed
-	@sh packaging/setup.sh run
-
-setup-test:
-	@sh packaging/setup.sh test
-
-setup-deep:
-	@sh packaging/setup.sh deep
+	@awk '/^##@/ { print (groups++ ? "\n" : "") substr($$0, 5) } \
+	     /^[a-z-]+:.* ## / { name = $$0; sub(/:.*/, "", name); sub(/^.* ## /, ""); printf "  make %-15s %s\n", name, $$0 }' Makefile
 
 run: setup ## set up if needed, then show the demo (without a display: write its report and an image)
 	$(BIN)/semblance demo $(ARGS)
 
-test: lint ## set up if needed, then every check: style, types, import contracts, tests
+setup: ## set up .venv with the pinned versions, and the system libraries where allowed
+	@sh packaging/setup.sh run
+
+##@ Develop
+
+test: lint ## run every check: style, types, import contracts, tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-deep: setup-deep ## the tests of the extra `deep` (torch, onnxruntime), in an environment of their own
+test-deep: setup-deep ## run the tests of the extra `deep` (torch, onnxruntime), in an environment of their own
 	.venv-deep/bin/python -m pytest tests/deep $(ARGS)
 
-setup-bundle:
-	@sh packaging/setup.sh bundle
-
-lint: setup-test ## the checks without the tests
+lint: setup-test ## run the checks without the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-format: setup-test ## rewrite the sources in the house style
+format: setup-test ## format the sources and sort their imports
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-translations: setup-test ## find new and changed texts, update resources/translations and list what is to be translated
+translations: setup-test ## find new and changed texts, update resources/translations, list what is to be translated
 	$(BIN)/python -m tests.translations
+
+hooks: setup-test ## run the checks before every commit (.pre-commit-config.yaml; needs pre-commit)
+	pre-commit install
+
+clean: ## remove every .venv and everything that was built
+	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +
+	find resources/translations -name "*.mo" -delete
+
+##@ Measure
 
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
-bench-learners: setup-test ## race the learners with their peers (in .venv-peers) and write the help page benchmarks.md
+bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the help page benchmarks.md
 	$(BIN)/python -m tests.benchmarks.learners $(ARGS)
 
-bench-clicks: setup-test ## measure how much simulated users' clicks teach and write the help page benchmarks_clicks.md
+bench-clicks: setup-test ## measure how much simulated users' clicks teach; writes the help page benchmarks_clicks.md
 	$(BIN)/python -m tests.benchmarks.clicks $(ARGS)
 
-bundle: setup-bundle ## build the program in one folder that needs no Python, look that it runs, and pack it (dist/)
+##@ Release
+
+bundle: setup-bundle ## build the program in one folder that needs no Python, test it, and pack it (dist/)
 	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
 
-audit: setup ## ask whether a pinned dependency has a known hole; without a network it says that nothing was checked
+audit: setup ## check the pinned dependencies for known vulnerabilities; needs a network
 	$(BIN)/python packaging/audit.py
 
 screenshot: setup ## renew the images of the README and of the tutorial
@@ -73,6 +81,14 @@ screenshot: setup ## renew the images of the README and of the tutorial
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
 
-clean: ## remove every .venv and everything that was built
-	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What the others need first.
+
+setup-test:
+	@sh packaging/setup.sh test
+
+setup-deep:
+	@sh packaging/setup.sh deep
+
+setup-bundle:
+	@sh packaging/setup.sh bundle

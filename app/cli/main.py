@@ -1,4 +1,4 @@
-"""The command line: all commands together, and what a person is told when one fails.
+"""The command line: all commands, their exit statuses, and the message when one fails.
 
 Each command is a few lines on ``semblance.core.workflows``. Only ``demo`` and the window load Qt.
 """
@@ -119,7 +119,7 @@ def _start(
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Find the cases that look alike and mean alike. Without a command the window opens."""
+    """Medical image retrieval. Without a command the window opens."""
     global _debug  # noqa: PLW0603 - set once, before any command
     _debug = debug
     start_log(verbose=verbose)

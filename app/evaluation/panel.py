@@ -26,6 +26,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy import later
 from semblance.app.shell.measured_on import measured_note, split_words
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
@@ -109,10 +110,7 @@ class EvaluationPanel(Panel):
         column.addWidget(self.header)
         column.addWidget(self._outer, 1)
 
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.training_changed.connect(self._tell)
-        self._state.extracting_changed.connect(self._tell)
+        self._state.changed.connect(self._follow_state)
         self._renew()
 
     @later
@@ -272,6 +270,12 @@ class EvaluationPanel(Panel):
     @property
     def _current_metric(self) -> ScoredMetric | None:
         return next((metric for metric in self._metrics if metric.name == self._current), None)
+
+    def _follow_state(self, change: Change) -> None:
+        if change & (Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.TRAINING | Change.EXTRACTION):
+            self._tell()
 
     def _renew(self) -> None:
         if self._state.library is not self._snapshot:

@@ -34,7 +34,7 @@ def back_up(context: Context, file: Path) -> None:
                     size=size,
                     missing=len(document["missing"]),
                 ),
-                tr("File > Check this library… names them."),
+                tr("File > Verify library… names them."),
             )
         else:
             context.messages.info(

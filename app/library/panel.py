@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, plain_tip, set_look, theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import Deck
@@ -97,10 +98,7 @@ class LibraryPanel(Panel):
         column.addWidget(top)
         column.addWidget(self.grid, 1)
 
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew_split)
-        self._state.query_changed.connect(self._follow_query)
-        self._state.picked_changed.connect(self._follow_picked)
+        self._state.changed.connect(self._follow_state)
         news.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self.fold_button.hide()
@@ -116,11 +114,18 @@ class LibraryPanel(Panel):
         self._apply()
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _follow_picked(self) -> None:
-        """Cases chosen on a plot are shown all of them, whatever was typed here before."""
-        if self._state.picked is not None:
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.SELECTION and self._state.picked is not None:
+            # Cases selected on a plot are all shown, whatever was typed here before.
             self.search.clear()
-        self._apply()
+        if change & Change.CASES:
+            self._renew()
+        elif change & Change.METRIC:
+            self._renew_split()
+        elif change & Change.SELECTION:
+            self._apply()
+        if change & Change.QUERY:
+            self._follow_query()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():

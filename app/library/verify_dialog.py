@@ -35,7 +35,7 @@ class CheckDialog(Dialog):
         super().__init__(parent)
         self._keep = save
         self._result: VerificationResult | None = None
-        self.setWindowTitle(tr("Check this library"))
+        self.setWindowTitle(tr("Verify library"))
         give_size(self, 860, 440)
         self._told = Words(tr("Checking…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QStyle,
 
 from semblance.app.metrics import slider_state
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, plain_tip, set_look, theme
 from semblance.core.language import tr
 from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep
@@ -47,8 +48,7 @@ class LikenessSlider(QWidget):
         self.bar.valueChanged.connect(self._moved)
         self.bar.sliderReleased.connect(self._follow)
         self.bar.sliderPressed.connect(self._make_ready)
-        for signal in (self._state.library_changed, self._state.cases_changed, self._state.metric_changed):
-            signal.connect(self._follow)
+        self._state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self._follow)
         news.changed.connect(self._fit)
         self._fit()
         self._follow()

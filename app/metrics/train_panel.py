@@ -22,6 +22,7 @@ from semblance.app.metrics.training_data_section import TrainSources
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy import later
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, plain_tip, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -94,11 +95,7 @@ class TrainPanel(Panel):
         for line in self._choices.values():
             line.box.toggled.connect(self._learners_chosen)
         self._choices[USUAL].box.setChecked(True)
-        self._state.library_changed.connect(self._choose_usual)
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.training_changed.connect(self._tell_buttons)
-        self._state.ranking_changed.connect(self._tell_buttons)
+        self._state.changed.connect(self._follow_state)
         self._learners_chosen()
         self._renew()
 
@@ -312,6 +309,14 @@ class TrainPanel(Panel):
             labelled = bool(self._state.columns.findings)
             self._steps.setCurrentText(steps_text(default_steps(found.extractor, labelled=labelled)))
             self._tell_split()
+
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.LIBRARY:
+            self._choose_usual()
+        if change & (Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.TRAINING | Change.RANKING):
+            self._tell_buttons()
 
     def _renew(self) -> None:
         library = self._state.library

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -65,7 +66,7 @@ COMMANDS = (
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
     Command("restore", tr("Restore a library…"), "File", "", "undo"),
-    Command("check_library", tr("Check this library…"), "File", "", "check", "library"),
+    Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
     Command("exports", tr("What was exported…"), "File", "", "list", "library"),
     Command("report", tr("Write a report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),
@@ -151,6 +152,11 @@ COMMANDS = (
 )
 
 
+def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
+    """Qt tells whether an action is checked; commands have no use for it."""
+    run()
+
+
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
@@ -176,7 +182,7 @@ class Actions(QObject):
 
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
         """``run`` when the command is triggered."""
-        self._actions[command].triggered.connect(lambda _checked=False: run())
+        self._actions[command].triggered.connect(partial(_without_checked, run))
 
     def keep_within(self, command: str, widget: QWidget) -> None:
         """The command's key is taken only while the keyboard is in ``widget``."""

@@ -24,6 +24,7 @@ _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakK
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
     """Show the library at ``path`` as it was left, or say why not."""
+    context.state.opening = path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,

@@ -71,7 +71,7 @@ def rank(context: Context) -> None:
 
     job.done.connect(show)
     job.failed.connect(fail)
-    state.ranking_awaited.emit()
+    state.request_ranking()
 
 
 def drop(context: Context) -> None:

@@ -1,4 +1,4 @@
-"""What is left of the Library panel in a narrow window: a rail of buttons that open it."""
+"""What is left of the Library panel in a narrow window: a bar of buttons that open it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.core.language import tr
 WIDTH = 40
 
 
-class LibraryRail(Panel):
+class LibraryIconBar(Panel):
     """``open_wanted(what)``: "" the panel, "filter" its filter."""
 
     open_wanted = Signal(str)

@@ -105,6 +105,7 @@ _worker = _Worker()
 def start_worker(
     flags: Any, news: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
 ) -> None:
+    """Prepare a new worker process: no interrupts, one thread per library, ``niceness``, an end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_threads()
     _worker.flags, _worker.news, _worker.lock, _worker.after = flags, news, lock, after
@@ -125,6 +126,7 @@ def _follow_parent(sentinel: int) -> None:
 def run(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], token: int, slot: int
 ) -> Any:
+    """Call ``function`` in a worker with a reporter of its own; unpicklable errors become RuntimeError."""
     reporter = _WorkerReporter(token, slot)
     begun = time.monotonic()
     try:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.retrieval.index import Index, Rows
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
@@ -55,7 +55,7 @@ def neighbour_votes(
         if number % 64 == 0:
             reporter.check_cancelled()
             reporter.progress(number, len(asked), "Calibrating the vote")
-        query = Query(
+        query = EmbeddedQuery(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),
             place,

@@ -45,6 +45,14 @@ class Pseudonyms:
         """32 hexadecimal digits by which whoever has the key finds ``name`` again."""
         return self._digest("reference", name, 16).hex()
 
+    def issuer(self, issuer: str) -> str:
+        """16 hexadecimal digits for who gave out a patient's id."""
+        return self._digest("issuer", issuer, 8).hex()
+
+    def accession(self, accession: str) -> str:
+        """16 hexadecimal digits for an accession number."""
+        return self._digest("accession", accession, 8).hex()
+
     def uid(self, uid: str) -> str:
         """A UID for another, of the form DICOM derives from UUIDs (PS3.5 B.2)."""
         return f"2.25.{int.from_bytes(self._digest('uid', uid, 16), 'big')}"

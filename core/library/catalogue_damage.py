@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.database import BUSY_S, disk_is_full, made_by_newer, plain_error
-from semblance.core.library.row_sums import allow_sums, changed_rows, quoted, text_of
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"
@@ -34,7 +33,6 @@ def read_only(file: Path) -> Iterator[sqlite3.Connection]:
     immutable = "&immutable=1" if closed and not (log.exists() and log.stat().st_size) else ""
     uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
-        allow_sums(connection)
         connection.text_factory = text_of
         try:
             yield connection
@@ -88,7 +86,7 @@ def refuse_newer(file: Path) -> None:
     """
     with contextlib.suppress(sqlite3.DatabaseError), read_only(file) as connection:
         version = _version(connection, columns_of(connection, "meta"))
-        if version is not None and version > schema.VERSION and "meta" not in changed_rows(connection):
+        if version is not None and version > schema.VERSION:
             raise made_by_newer(file, version)
 
 
@@ -157,20 +155,11 @@ def readable(column: sa.Column[Any], value: object) -> bool:
     return True
 
 
-def changed(file: Path) -> dict[str, list[int]]:
-    """Table -> rows, by their rowid, that are not as they were written: their sums do not agree."""
-    with read_only(file) as connection:
-        found = changed_rows(connection)
-    return {table: rows for table, rows in found.items() if table in schema.tables.tables}
+def quoted(name: str) -> str:
+    """A name in SQL, whatever characters a damaged catalogue has in it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
-def names_of(file: Path, table: str, rows: Sequence[int]) -> list[str]:
-    """What people call ``rows`` of ``table``, as far as they have names."""
-    columns = [column.name for column in schema.tables.tables[table].columns]
-    naming = next((name for name in columns if name in ("name", "case_id", "path", "key")), "")
-    if not naming:
-        return []
-    with read_only(file) as connection:
-        query = f'SELECT "{naming}" FROM "{table}" WHERE rowid = ?'
-        found = [connection.execute(query, (row,)).fetchone() for row in rows]
-    return [str(one[0]) for one in found if one is not None]
+def text_of(value: str | bytes) -> str:
+    """A text out of a damaged catalogue, with a replacement character for each byte that is not UTF-8."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

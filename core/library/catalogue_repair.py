@@ -1,4 +1,4 @@
-"""Mend a catalogue: rows that cannot be read or were changed, or a new catalogue of all that can be read."""
+"""Repair a catalogue: its unreadable rows, rows that point to nothing, or a new one of all that can be read."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from sqlalchemy.schema import CreateTable
 
 from semblance.core.files import move
 from semblance.core.library import schema
-from semblance.core.library.catalogue_damage import columns_of, kept_columns, read_only, readable
+from semblance.core.library.catalogue_damage import (
+    columns_of,
+    kept_columns,
+    quoted,
+    read_only,
+    readable,
+    text_of,
+)
 from semblance.core.library.database import BUSY_S, create_tables
-from semblance.core.library.row_repair import bring_back
-from semblance.core.library.row_sums import allow_sums, differs, keep_sums, quoted, renewal, sums_of, text_of
 
+#: Tables that importing again fills.
 _IMPORTED_AGAIN = ("files", "cases", "slices")
-#: What is imported or extracted again, or would teach something false: better none than one that was changed.
-_NOT_KEPT = (*_IMPORTED_AGAIN, "feature_chunks", "feature_failures", "judgements", "concept_marks")
-#: Nobody but a person can say what they were: settings of the library, and what a metric was trained on.
-LEFT = ("meta", "metrics")
 #: Of the file: its header, and the pages SQLite makes unless told otherwise.
 _HEADER_BYTES, _PAGE_BYTES = 100, 4096
 
 
 @contextlib.contextmanager
 def _for_writing(file: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction, in which rows get their sums where the catalogue has them."""
+    """One transaction."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
-        keep_sums(connection)
         yield connection
 
 
@@ -43,7 +44,7 @@ def remove_orphans(file: Path) -> int:
         return _remove_orphans(connection)
 
 
-def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
+def repair_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
     """Make rows readable or take them out; how many were taken out.
 
     Letters that are none become a question mark where the row then can be read; rows of files and cases go,
@@ -70,43 +71,6 @@ def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
                         put = f'UPDATE OR IGNORE "{name}" SET "{column.name}" = ? WHERE rowid = ?'
                         connection.execute(put, (text.decode("utf-8"), number))
     return removed
-
-
-def bring_rows_back(file: Path, rows: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    """Make ``rows``, by their rowid, what was written where a single bit of them changed; those left."""
-    left: dict[str, list[int]] = {}
-    with _for_writing(file) as connection:
-        summed = sums_of(connection)
-        connection.text_factory = bytes
-        for table, numbers in rows.items():
-            for number in numbers:
-                if table not in summed or not bring_back(connection, table, summed[table], number):
-                    left.setdefault(table, []).append(number)
-    return left
-
-
-def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> tuple[int, int]:
-    """Take out rows that were changed and can be made again, or that would teach something false; take the
-    others, but for those of :data:`LEFT`, for what they hold now. How many were taken out, and taken so.
-
-    Rows without a sum were written by an older program that had the library open, and are sound. A source
-    that was changed no longer keeps ids as the files say: it may never have.
-    """
-    removed = kept = 0
-    with _for_writing(file) as connection:
-        for table, columns in sums_of(connection).items():
-            accept = f"{renewal(table, columns)} WHERE rowid = ? AND "
-            for row in rows.get(table, ()):
-                kept += connection.execute(accept + "row_sum IS NULL", (row,)).rowcount
-                if table in _NOT_KEPT:
-                    take_out = f"DELETE FROM {quoted(table)} WHERE rowid = ? AND {differs(columns)}"
-                    removed += connection.execute(take_out, (row,)).rowcount
-                elif table == "sources":
-                    put = f"UPDATE sources SET identified = 0 WHERE rowid = ? AND {differs(columns)}"
-                    kept += connection.execute(put, (row,)).rowcount
-                elif table not in LEFT:
-                    kept += connection.execute(accept + differs(columns), (row,)).rowcount
-    return removed, kept
 
 
 def _legible(column: sa.Column[Any], value: Any) -> Any:
@@ -222,24 +186,17 @@ def _salvage(file: Path, target: Path) -> dict[str, int]:
         contextlib.closing(sqlite3.connect(target, timeout=BUSY_S)) as made,
         made,
     ):
-        allow_sums(made)
         # A file that was cut short is read as far as it goes.
         source.execute("PRAGMA writable_schema=ON")
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
         names = {r[0] for r in source.execute(query).fetchall()}.union(schema.tables.tables)
         there = {name: columns for name in sorted(names) if (columns := columns_of(source, name))}
         source.text_factory = _Text
-        summed = sums_of(made)
         for table in schema.tables.sorted_tables:
             name = table.name if table.name in there else _renamed(table, there)
             places = _matched([column.name for column in table.columns], there.get(name, []))
             if places:
                 saved[table.name] = _copy(source, made, (name, len(there[name])), table.name, places)
-            # Rows that had sums keep them, for these tell what was changed. What an older program wrote had
-            # none, and where a version knew other columns they say nothing here.
-            alike = len(places) == len(table.columns) == len(there.get(name, ()))
-            without = " WHERE row_sum IS NULL" if alike else ""
-            made.execute(renewal(table.name, summed[table.name]) + without)
         _remove_orphans(made)
         return {name: made.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in saved}
 
@@ -248,14 +205,14 @@ def _renamed(table: sa.Table, there: Mapping[str, Sequence[str]]) -> str:
     """What a table is called by now that has all columns of ``table``; empty where there is none."""
     wanted = {column.name for column in table.columns}
     strange = [name for name in there if name not in schema.tables.tables]
-    return next((name for name in strange if set(there[name]) == wanted), "")
+    return next((name for name in strange if set(there[name]) - {schema.DROPPED_COLUMN} == wanted), "")
 
 
 def _matched(wanted: Sequence[str], there: Sequence[str]) -> dict[str, int]:
     """Columns, and where a damaged catalogue has them; a single one of another name is the missing one."""
     found = {name: there.index(name) for name in wanted if name in there}
     missing = [name for name in wanted if name not in there]
-    strange = [place for place, name in enumerate(there) if name not in wanted]
+    strange = [place for place, name in enumerate(there) if name not in (*wanted, schema.DROPPED_COLUMN)]
     if len(missing) == len(strange) == 1:
         found[missing[0]] = strange[0]
     return found

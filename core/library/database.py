@@ -17,7 +17,6 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.records import CATALOGUE
-from semblance.core.library.row_sums import COLUMNS, allow_sums, keeping_sums, renewing_sums, summed_columns
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30
@@ -46,31 +45,23 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
-        allow_sums(connection)
         # Python's own transaction control would commit before DDL: ours begin and end explicitly.
         connection.isolation_level = None
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        options = connection.get_execution_options()
-        if options.get("summing") and not connection.info.get("summing"):
-            for statement in keeping_sums(_summed(connection)):
-                connection.exec_driver_sql(statement)
-            connection.info["summing"] = True
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
+        writing = connection.get_execution_options().get("writing")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
 
 
 @contextlib.contextmanager
-def transaction(engine: sa.Engine, file: Path, *, summing: bool = True) -> Iterator[sa.Connection]:
-    """A write transaction: all of it is kept, or none; waits for another writer.
-
-    ``summing``: the rows written get their sums, for which the tables must be there.
-    """
+def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
+    """A write transaction: all of it is kept, or none; waits for another writer."""
     with (
         plain_errors(file),
-        engine.connect().execution_options(writing=True, summing=summing) as connection,
+        engine.connect().execution_options(writing=True) as connection,
         connection.begin(),
     ):
         yield connection
@@ -113,8 +104,8 @@ def not_writable(library: Path) -> SemblanceError:
 def _damaged(file: Path, what: str) -> BadInput:
     return BadInput(
         tr_lazy("The catalogue {file} is damaged: {what}.", file=file, what=what),
-        "Save what can be read of it (semblance doctor LIB --repair, or File > Check this library…), or "
-        "restore a backup.",
+        "Save what can be read of it (semblance doctor LIB --repair, or File > Verify "
+        "library…), or restore a backup.",
     )
 
 
@@ -163,10 +154,9 @@ def create_tables(file: Path) -> None:
     """Make a new catalogue in ``file``."""
     engine = connect(file, writable=True)
     try:
-        with transaction(engine, file, summing=False) as connection:
+        with transaction(engine, file) as connection:
             schema.tables.create_all(connection)
             connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
-            _renew_sums(connection)
     finally:
         engine.dispose()
 
@@ -193,15 +183,15 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
             )
         if version > schema.VERSION:
             raise made_by_newer(file, version)
-        if version < schema.VERSION:
-            if not writable:
-                raise SemblanceError(
-                    tr_lazy(
-                        "{parent} was made by an older Semblance and cannot be changed here.",
-                        parent=file.parent.name,
-                    ),
-                    "Open it once where it can be written to.",
-                )
+        if version < schema.READABLE_FROM and not writable:
+            raise SemblanceError(
+                tr_lazy(
+                    "{parent} was made by an older Semblance and cannot be changed here.",
+                    parent=file.parent.name,
+                ),
+                "Open it once where it can be written to.",
+            )
+        if version < schema.VERSION and writable:
             _migrate(engine, file)
 
 
@@ -227,7 +217,7 @@ def _version(connection: sa.Connection, file: Path) -> int | None:
 
 def _migrate(engine: sa.Engine, file: Path) -> None:
     """From whatever version there is once nobody else writes, in one transaction."""
-    with transaction(engine, file, summing=False) as connection:
+    with transaction(engine, file) as connection:
         version = _version(connection, file)
         if version is None or version >= schema.VERSION:
             return
@@ -237,16 +227,6 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
         connection.execute(
             schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
         )
-        _renew_sums(connection)
-
-
-def _renew_sums(connection: sa.Connection) -> None:
-    for statement in renewing_sums(_summed(connection)):
-        connection.exec_driver_sql(statement)
-
-
-def _summed(connection: sa.Connection) -> dict[str, list[str]]:
-    return summed_columns((table, column) for table, column in connection.exec_driver_sql(COLUMNS))
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

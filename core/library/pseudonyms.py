@@ -14,7 +14,7 @@ _KEY = "pseudonym key"
 
 
 def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
-    """What patients are called in the library; its key is made when first asked for, and stays.
+    """The library's pseudonyms; its key is made at the first call and stays.
 
     Raises:
         BadInput: the key is damaged.
@@ -24,8 +24,22 @@ def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
         if key is None:
             key = Pseudonyms.new_key().hex()
             connection.execute(meta.insert().values(key=_KEY, value=key))
+    return _of_key(catalogue, str(key))
+
+
+def known_pseudonyms(catalogue: Catalogue) -> Pseudonyms | None:
+    """The library's pseudonyms, ``None`` where it has given none; nothing is written.
+
+    Raises:
+        BadInput: the key is damaged.
+    """
+    found = catalogue.read(sa.select(meta.c.value).where(meta.c.key == _KEY))
+    return _of_key(catalogue, str(found[0].value)) if found else None
+
+
+def _of_key(catalogue: Catalogue, key: str) -> Pseudonyms:
     try:
-        return Pseudonyms(bytes.fromhex(str(key)))
+        return Pseudonyms(bytes.fromhex(key))
     except ValueError:
         raise BadInput(
             tr_lazy(

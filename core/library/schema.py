@@ -5,7 +5,16 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 6
+VERSION = 7
+#: The oldest version that can be read as it is; where it can be written to it is brought up to date.
+READABLE_FROM = 6
+
+#: Version 6 kept a check sum of each row in this column of these tables, and nothing read it in everyday use.
+DROPPED_COLUMN = "row_sum"
+_DROPPED_FROM = (
+    "cases", "concept_marks", "concepts", "feature_chunks", "feature_failures", "feature_sets", "files",
+    "judgements", "meta", "metrics", "searches", "slices", "sources",
+)  # fmt: skip
 
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -54,20 +63,9 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     5: (
         "ALTER TABLE feature_chunks ADD COLUMN file_sum INTEGER",
-        "ALTER TABLE cases ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE concept_marks ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE concepts ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE feature_chunks ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE feature_failures ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE feature_sets ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE files ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE judgements ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE meta ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE metrics ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE searches ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE slices ADD COLUMN row_sum INTEGER",
-        "ALTER TABLE sources ADD COLUMN row_sum INTEGER",
+        *(f"ALTER TABLE {table} ADD COLUMN {DROPPED_COLUMN} INTEGER" for table in _DROPPED_FROM),
     ),
+    6: tuple(f"ALTER TABLE {table} DROP COLUMN {DROPPED_COLUMN}" for table in _DROPPED_FROM),
 }
 
 tables = sa.MetaData()
@@ -231,6 +229,3 @@ concept_marks = sa.Table(
     sa.Column("time", sa.Text, nullable=False),
     sa.UniqueConstraint("concept", "case"),
 )
-
-for _table in tables.tables.values():
-    _table.append_column(sa.Column("row_sum", sa.Integer, doc="see core.library.row_sums"))

@@ -56,11 +56,23 @@ class ThumbnailStore:
                 self._replace()
         return out
 
+    def contents_of(self, encoded: bytes) -> list[str]:
+        """The contents whose thumbnail is exactly ``encoded``: images of equal pixels have equal thumbnails."""
+        if self._connection is None:
+            return []
+        # Comparing lengths first reads no image.
+        query = "SELECT content FROM thumbnails WHERE length(image) = ? AND image = ?"
+        try:
+            return [row[0] for row in self._connection.execute(query, (len(encoded), encoded))]
+        except sqlite3.DatabaseError:
+            return []
+
     def renew(self) -> None:
         """Begin anew, without any thumbnail."""
         self._replace()
 
     def close(self) -> None:
+        """Close the file; a second call does nothing."""
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()

@@ -21,6 +21,7 @@ class Split:
     by_patient: bool
 
     def to_json(self) -> dict[str, Any]:
+        """JSON values by name."""
         return dataclasses.asdict(self)
 
 

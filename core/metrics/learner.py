@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.metric import Metric
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import Reporter
@@ -32,6 +34,10 @@ class Learner(abc.ABC):
     accepts: ClassVar[frozenset[str]] = frozenset()
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
+
+    #: Set by :meth:`fit`.
+    distance_: Distance
+    _card: MetricCard
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameter values by name, as scikit-learn's ``clone`` reads them."""
@@ -76,9 +82,9 @@ class Learner(abc.ABC):
             Cancelled: the reporter asked for it; the learner is then as before the call.
         """
 
-    @abc.abstractmethod
     def metric(self) -> Metric:
-        """A frozen snapshot of what was fitted."""
+        """A frozen snapshot of what was fitted, without steps: ``distance_`` and its card."""
+        return Metric((), self.distance_, self._card)
 
     def transform(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """(n, d) -> (n, m): the embedding in which distances are squared Euclidean ones.

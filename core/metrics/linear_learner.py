@@ -59,6 +59,11 @@ class LinearLearner(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """See :meth:`Learner.fit`.
+
+        Raises:
+            BadInput, BadArguments, Cancelled: as there; also rows of too many features for a matrix of them.
+        """
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
@@ -83,6 +88,7 @@ class LinearLearner(Learner):
         return self
 
     def metric(self) -> Metric:
+        """The linear distance of ``L_``, frozen."""
         return Metric((), LinearDistance(self.L_.shape[1], self.L_), self._card)
 
     @abc.abstractmethod

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Rows
-from semblance.core.retrieval.ranking import Query, Ranking, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 
 #: Two-sided 95 % of the normal distribution.
@@ -66,7 +66,7 @@ def ranks_in(order: Rows, wanted: Rows) -> Rows:
 
 def whole_order(
     index: Index | ScanIndex | ClickIndex,
-    query: Query,
+    query: EmbeddedQuery,
     k: int,
     *,
     patients: npt.NDArray[Any] | None = None,
@@ -84,12 +84,11 @@ def whole_order(
     rest = np.ones(len(index), dtype=np.bool_)
     if query.row is not None:
         rest[query.row] = False
-    if patients is not None and query.patient not in (None, ""):
-        rest &= patients != query.patient
+    if patients is not None:
+        rest &= ~query.own_cases(patients)
     rest[first.rows] = False
     if keys is not None:
-        if query.key >= 0:
-            rest &= keys != query.key
+        rest &= ~query.copies_among(keys)
         taken = keys[first.rows]
         rest &= ~np.isin(keys, taken[taken >= 0])
     rows = np.flatnonzero(rest)

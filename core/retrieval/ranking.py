@@ -16,11 +16,12 @@ from semblance.core.retrieval.scan_index import ScanIndex
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
-    """What is asked: its place in the embedding, and who it is.
+class EmbeddedQuery:
+    """A query in the coordinates of an index, and which of the index's cases belong to its patient or copy it.
 
     ``embedded`` (m,) and ``tie_break`` (d,) as the index wants them. ``row`` is its row where it is a case
-    of the library; ``patient`` is ``None`` or "" and ``key`` negative where unknown.
+    of the library; ``patient`` is ``None`` or "" and ``key`` negative where unknown. Of an image from outside
+    ``same_patient`` (p,) are the rows of its patient's cases and ``copies`` (c,) those of its near-duplicates.
     """
 
     embedded: Matrix
@@ -28,6 +29,26 @@ class Query:
     row: int | None = None
     patient: str | None = None
     key: int = -1
+    same_patient: Rows | None = None
+    copies: Rows | None = None
+
+    def own_cases(self, patients: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """(n,) which cases are of the query's patient; ``patients`` (n,), where ``None`` and "" are unknown."""
+        own = np.zeros(len(patients), dtype=np.bool_)
+        if self.patient not in (None, ""):
+            own |= patients == self.patient
+        if self.same_patient is not None:
+            own[self.same_patient] = True
+        return own
+
+    def copies_among(self, keys: Rows) -> npt.NDArray[np.bool_]:
+        """(n,) which cases are near-duplicates of the query; ``keys`` (n,) as :func:`rank` takes them."""
+        copies = np.zeros(len(keys), dtype=np.bool_)
+        if self.key >= 0:
+            copies |= keys == self.key
+        if self.copies is not None:
+            copies[self.copies] = True
+        return copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +69,7 @@ class Ranking:
 
 def rank(
     index: Index | ScanIndex | ClickIndex,
-    query: Query,
+    query: EmbeddedQuery,
     k: int = 20,
     *,
     patients: npt.NDArray[Any] | None = None,
@@ -72,23 +93,19 @@ def rank(
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
     if query.row is not None:
         mask[query.row] = False
-    kin = np.zeros(n, dtype=np.bool_)
-    if patients is not None and query.patient not in (None, ""):
-        kin = mask & (patients == query.patient)
-        mask &= ~kin
-    copies = np.zeros(n, dtype=np.bool_)
-    if keys is not None and query.key >= 0:
-        copies = mask & (keys == query.key)
-        mask &= ~copies
+    own = np.zeros(n, dtype=np.bool_) if patients is None else mask & query.own_cases(patients)
+    mask &= ~own
+    copies = np.zeros(n, dtype=np.bool_) if keys is None else mask & query.copies_among(keys)
+    mask &= ~copies
     rows, distances, folded = _folded(index, query, k, mask, keys)
     reach = distances[-1] if len(distances) else -np.inf
-    hidden = [int((index.distances(query.embedded, np.flatnonzero(m)) <= reach).sum()) for m in (kin, copies)]
+    hidden = [int((index.distances(query.embedded, np.flatnonzero(m)) <= reach).sum()) for m in (own, copies)]
     return Ranking(rows, distances, folded, hidden[0], hidden[1] + int(folded.sum()))
 
 
 def _folded(
     index: Index | ScanIndex | ClickIndex,
-    query: Query,
+    query: EmbeddedQuery,
     k: int,
     mask: npt.NDArray[np.bool_],
     keys: Rows | None,

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.metrics.distances import BitDistance
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -69,7 +69,7 @@ def a_library_of_bits() -> list[dict[str, Any]]:
     patients, keys = np.char.mod("p%d", np.arange(n) // 4), np.arange(n) // 2
     times = []
     for own in rng.integers(0, n, QUERIES).tolist():
-        query = Query(embedding[own], X[own], own, str(patients[own]), int(keys[own]))
+        query = EmbeddedQuery(embedding[own], X[own], own, str(patients[own]), int(keys[own]))
         times.append(seconds(rank, index, query, K, patients=patients, keys=keys))
     return [
         row(f"ranking by {bits} bits, {n:,} cases, patients and duplicates hidden", 1e3 * median(times), "ms")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.calibration import Calibration, calibrate
 from semblance.core.evaluation.neighbour_votes import neighbour_votes
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
 Matrix = npt.NDArray[np.float64]
 
@@ -54,7 +54,9 @@ def coverage_of(population: Population, *, queries: int, seed: int) -> float:
     made = calibrate(votes, ("healthy", "sick"))
     assert made is not None
     Q, known = drawn(population, queries, rng)
-    inside = [_holds(made, named[rank(index, Query(q), 10).rows], p) for q, p in zip(Q, known, strict=True)]
+    inside = [
+        _holds(made, named[rank(index, EmbeddedQuery(q), 10).rows], p) for q, p in zip(Q, known, strict=True)
+    ]
     return float(np.mean(inside))
 
 

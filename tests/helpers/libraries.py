@@ -11,7 +11,6 @@ import numpy as np
 
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
-from semblance.core.library.row_sums import keep_sums
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
@@ -64,7 +63,7 @@ def values_of(rows: Sequence[int], width: int = 3) -> np.ndarray:
     return np.array([[row + 0.25 * column for column in range(width)] for row in rows], dtype=np.float32)
 
 
-def result_rows(library: Library) -> np.ndarray:
+def case_rows(library: Library) -> np.ndarray:
     """(n,) ids of all cases."""
     return np.array([r.id for r in library.catalogue.all_cases()], dtype=np.int64)
 
@@ -75,7 +74,7 @@ def finding_of(library: Path) -> dict[str, str | None]:
         return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
 
 
-def numbers_of(library: Path) -> tuple[np.ndarray, np.ndarray]:
+def stored_features(library: Path) -> tuple[np.ndarray, np.ndarray]:
     """Ids and numbers of the only feature set."""
     with Library.open(library) as opened:
         return opened.features.read(opened.features.get(None))
@@ -97,8 +96,7 @@ def settled(library: Path) -> bytearray:
 
 @contextlib.contextmanager
 def raw(library: Path) -> Iterator[sqlite3.Connection]:
-    """The catalogue's file, past all our code but for the sums of rows; changes are committed."""
+    """The catalogue's file, past all our code; changes are committed."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection:
-        keep_sums(connection)
         yield connection
         connection.commit()

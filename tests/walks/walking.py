@@ -77,7 +77,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         window.start(library, keep_built)
         settle(window)
         # However it is reached: the walk goes on until all its steps are done.
-        window.actions_["quit"].triggered.disconnect()
+        window.context.actions["quit"].triggered.disconnect()
         over: list[bool] = []
         watch = Watch(stall_ms)
 

@@ -21,6 +21,7 @@ from semblance.app.evaluation.map.map_view import MapView
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, set_look, theme
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -109,12 +110,7 @@ class MapPanel(QWidget):
         self.clear.clicked.connect(lambda: state.set_picked(None))
         self.again.clicked.connect(self.make)
         self.stop.clicked.connect(self._stop)
-        state.library_changed.connect(self._forget)
-        state.cases_changed.connect(self._cases_changed)
-        state.metric_changed.connect(self._metric_changed)
-        state.query_changed.connect(self._follow)
-        state.ranking_changed.connect(self._follow)
-        state.picked_changed.connect(self._tell_picked)
+        state.changed.connect(self._follow_state)
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:
@@ -177,6 +173,22 @@ class MapPanel(QWidget):
         having = next((s.cases for s in library.feature_sets if s.name == metric.features), 0)
         return found.metric != metric.name or having != len(found.rows)
 
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.LIBRARY:
+            self._forget()
+        elif change & Change.CASES and self._map is not None:
+            self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
+        if change & Change.CASES:
+            self._key.show_findings(self._state.columns)
+        if change & (Change.LIBRARY | Change.CASES | Change.METRIC):
+            self._renew()
+        if change & Change.METRIC and self._map is None and self._job is None and self.isVisible():
+            self.make()
+        if change & (Change.QUERY | Change.RANKING):
+            self._follow()
+        if change & Change.SELECTION:
+            self._tell_picked()
+
     def _forget(self) -> None:
         if self._job is not None:
             self._job.cancel()
@@ -184,18 +196,6 @@ class MapPanel(QWidget):
         self.view.set_cases(
             self._state.columns, np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32)
         )
-        self._renew()
-
-    def _cases_changed(self) -> None:
-        if self._map is not None:
-            self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
-        self._key.show_findings(self._state.columns)
-        self._renew()
-
-    def _metric_changed(self) -> None:
-        self._renew()
-        if self._map is None and self._job is None and self.isVisible():
-            self.make()
 
     # Showing
 

@@ -20,6 +20,7 @@ from semblance.app.research.two_metrics.rank_columns_painter import FAR
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, theme
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.empty_state import EmptyState
@@ -130,12 +131,11 @@ class TwoMetricsPanel(FullPage):
         self.every.chosen.connect(self._open_query)
         self.heads.chosen.connect(self._chosen)
         state = self._state
-        state.library_changed.connect(self.closed)
-        state.cases_changed.connect(self._renew_metrics)
-        state.metric_changed.connect(self._follow_metric)
-        for signal in (state.query_changed, state.options_changed):
-            signal.connect(self._later)
-        state.ranking_changed.connect(self._follow_ranking)
+        state.on_change(Change.LIBRARY, self, self.closed.emit)
+        state.on_change(Change.CASES, self, self._renew_metrics)
+        state.on_change(Change.METRIC, self, self._follow_metric)
+        state.on_change(Change.QUERY | Change.OPTIONS, self, self._later)
+        state.on_change(Change.RANKING, self, self._follow_ranking)
         news.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

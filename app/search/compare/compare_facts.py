@@ -16,7 +16,7 @@ ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.
 _MOST = 14
 #: Numbers of the archive; nobody compares images by them.
-_IDENTIFIERS = frozenset(("study", "series", "instance"))
+_IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
 
 class CompareFacts(Panel):

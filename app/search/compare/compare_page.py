@@ -17,6 +17,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, theme
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
@@ -125,8 +126,8 @@ class ComparePanel(FullPage):
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         for side, pane in enumerate(self.panes):
             pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
-        self._state.ranking_changed.connect(self._renew)
-        self._state.library_changed.connect(self.closed)
+        self._state.on_change(Change.RANKING, self, self._renew)
+        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
         news.changed.connect(self._fit)
         # Its cards have their size once it has its width.
         self.strip.verticalScrollBar().rangeChanged.connect(self._fit)

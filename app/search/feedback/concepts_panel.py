@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, news, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -77,9 +78,8 @@ class ConceptsSection(Panel):
         column.addWidget(self._told)
         column.addWidget(self._scroll)
         concepts.changed.connect(self._renew)
-        self._state.search_changed.connect(self._follow)
-        self._state.query_changed.connect(self._follow)
-        self._state.library_changed.connect(self._renew)
+        self._state.on_change(Change.SEARCH | Change.QUERY, self, self._follow)
+        self._state.on_change(Change.LIBRARY, self, self._renew)
         news.changed.connect(self._fit)
         self._renew()
 

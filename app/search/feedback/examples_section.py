@@ -23,6 +23,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.jobs import Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, colour, news, theme
 from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
@@ -67,9 +68,9 @@ class ExamplesStrip(QWidget):
         self._sides = _Sides(self)
         if thumbnails is not None:
             thumbnails.ready.connect(lambda _rows: self._renew_images())
-        self._state.search_changed.connect(self._renew)
-        self._state.ranking_changed.connect(self._tell)
-        self._state.library_changed.connect(self._outside.clear)
+        self._state.on_change(Change.SEARCH, self, self._renew)
+        self._state.on_change(Change.RANKING, self, self._tell)
+        self._state.on_change(Change.LIBRARY, self, self._outside.clear)
         news.changed.connect(self._renew)
         self._renew()
 

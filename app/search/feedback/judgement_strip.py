@@ -10,6 +10,7 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.ledger_model import LedgerRow, LedgerRows
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
@@ -37,8 +38,7 @@ class JudgementStrip(QWidget):
         column = vbox(self, spacing=4)
         column.addWidget(self.head)
         column.addWidget(self.images)
-        self._state.ranking_changed.connect(self._renew)
-        self._state.library_changed.connect(self._renew)
+        self._state.on_change(Change.RANKING | Change.LIBRARY, self, self._renew)
         self._renew()
 
     def _renew(self) -> None:

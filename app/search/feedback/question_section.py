@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from semblance.app.search.feedback.question_session import Questions
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.widgets.image_button import ImageButton
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import Rule
@@ -89,8 +90,7 @@ class AskSection(QWidget):
         self.questions.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state
-        for signal in (state.ranking_changed, state.refusal_changed, state.search_changed):
-            signal.connect(self._later)
+        state.on_change(Change.RANKING | Change.REFUSAL | Change.SEARCH, self, self._later)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

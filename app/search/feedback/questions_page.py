@@ -20,6 +20,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.empty_state import EmptyState
@@ -123,9 +124,8 @@ class AskNextPanel(FullPage):
         self.undo.clicked.connect(self.questions.undo)
         self.questions.changed.connect(self._show)
         self.questions.prepared.connect(self._open_images)
-        for signal in (self._state.ranking_changed, self._state.refusal_changed):
-            signal.connect(self._later)
-        self._state.library_changed.connect(self._forget)
+        self._state.on_change(Change.RANKING | Change.REFUSAL, self, self._later)
+        self._state.on_change(Change.LIBRARY, self, self._forget)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -18,6 +18,7 @@ from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
 from semblance.app.search.feedback.refinement_scores import RefineMeasures
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
@@ -127,15 +128,11 @@ class RefinePanel(Panel):
 
     def _connect(self) -> None:
         state, context = self._state, self._context
-        for signal in (
-            state.library_changed,
-            state.cases_changed,
-            state.metric_changed,
-            state.query_changed,
-            state.ranking_changed,
-            state.refusal_changed,
-        ):
-            signal.connect(self._later)
+        state.on_change(
+            Change.LIBRARY | Change.CASES | Change.METRIC | Change.QUERY | Change.RANKING | Change.REFUSAL,
+            self,
+            self._later,
+        )
         self.list.undo_wanted.connect(lambda ids: refine_metric.undo(context, ids))
         self.list.redo_wanted.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, theme
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -57,7 +58,7 @@ class RefineMeasures(QWidget):
         self._lay_out()
         self._rest = one_shot(self, self._measure, RESTED_MS)
         self.strength.valueChanged.connect(self._set_strength)
-        self._state.search_changed.connect(self._follow_strength)
+        self._state.on_change(Change.SEARCH, self, self._follow_strength)
         news.changed.connect(self._fit)
         self._fit()
         self._follow_strength()

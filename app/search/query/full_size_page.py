@@ -22,6 +22,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, set_look, theme
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
@@ -141,10 +142,10 @@ class LargePanel(FullPage):
         strip.scrolled.connect(pane.slices.step)
         pane.slices.moved.connect(strip.show_place)
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
-        self._state.query_changed.connect(self._follow_query)
-        self._state.cases_changed.connect(self._tell_case)
-        self._state.metric_changed.connect(self._tell_region)
-        self._state.library_changed.connect(self.closed)
+        self._state.on_change(Change.QUERY, self, self._follow_query)
+        self._state.on_change(Change.CASES, self, self._tell_case)
+        self._state.on_change(Change.METRIC, self, self._tell_region)
+        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:

@@ -24,6 +24,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, set_look, theme
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
@@ -127,8 +128,8 @@ class QueryPanel(Panel):
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
-        state.query_changed.connect(self._renew)
-        state.cases_changed.connect(self._cases_changed)
+        state.on_change(Change.QUERY, self, self._renew)
+        state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.ask_file)
         self._drop.case_dropped.connect(self._ask_row)
         news.changed.connect(self._fit_labels)

@@ -11,6 +11,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -34,11 +35,10 @@ class SearchKeeper(QObject):
         self._asked_with: Query | None = None
         self._soon = one_shot(self, self.keep, PAUSE_MS)
         state = self._state
-        state.library_changed.connect(self._begin)
-        state.query_changed.connect(self._follow_query)
-        state.named.connect(self._follow_name)
-        for signal in (state.search_changed, state.ranking_changed, state.named):
-            signal.connect(self.touch)
+        state.on_change(Change.LIBRARY, self, self._begin)
+        state.on_change(Change.QUERY, self, self._follow_query)
+        state.on_change(Change.NAME, self, self._follow_name)
+        state.on_change(Change.SEARCH | Change.RANKING | Change.NAME, self, self.touch)
 
     def touch(self) -> None:
         """Something of the search, or of how it is seen, is different."""

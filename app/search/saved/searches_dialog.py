@@ -23,6 +23,7 @@ from shiboken6 import isValid
 
 from semblance.app.search.saved import saved_searches
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from semblance.app.widgets.dialog import column_of, give_size, go_button
 from semblance.app.widgets.empty_state import EmptyState
@@ -93,8 +94,8 @@ class SearchesDialog(Dialog):
         column.addLayout(undone)
         column.addLayout(buttons)
         thumbnails.ready.connect(self._images_ready)
-        context.state.named.connect(self.renew)
-        context.state.library_changed.connect(self.close)
+        context.state.on_change(Change.NAME, self, self.renew)
+        context.state.on_change(Change.LIBRARY, self, self.close)
         self._enable()
         self._tell_deleted()
         self._fill_bin([])

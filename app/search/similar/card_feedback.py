@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import news, set_look, theme
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -45,10 +46,8 @@ class RankingJudging(QObject):
         grid.judged.connect(self._thumb)
         grid.comparing.compared.connect(self.compare)
         grid.comparing.changed.connect(self._tell_comparing)
-        self._state.refusal_changed.connect(self._offer)
-        self._state.ranking_changed.connect(self._offer)
-        self._state.query_changed.connect(self._forget)
-        self._state.library_changed.connect(self._forget)
+        self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._offer)
+        self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._forget)
         self._offer()
 
     def verdicts(self) -> Mapping[int, int]:

@@ -16,6 +16,7 @@ from semblance.app.search.similar.summary_strip import Strip
 from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import Deck
@@ -111,14 +112,7 @@ class RankingPanel(Panel):
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
-        self._state.ranking_changed.connect(lambda: self._wait_for(None))
-        self._state.ranking_awaited.connect(self._await)
-        self._state.metric_changed.connect(self._renew)
-        self._state.query_changed.connect(lambda: self._wait_for(self._state.query))
-        self._state.cases_changed.connect(self._renew)
-        for changed in (self._state.extracting_changed, self._state.training_changed):
-            changed.connect(self._still_empty)
-        self._state.options_changed.connect(self._follow_options)
+        self._state.changed.connect(self._follow_state)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
 
@@ -188,14 +182,18 @@ class RankingPanel(Panel):
             self.others.show_ranking(ranking, columns)
         self._pages.setCurrentWidget(self.grid)
 
-    def _wait_for(self, query: Query | None) -> None:
-        """Whether an answer is on its way: none comes after one came, or failed."""
-        self._awaited = query
-        self._renew()
-
-    def _await(self) -> None:
-        self._awaited = self._state.query
-        self._still_empty()
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.OPTIONS:
+            self._follow_options()
+        if change & Change.RANKING:
+            # An answer came or failed: no other is on its way.
+            self._awaited = None
+        elif change & (Change.QUERY | Change.RANKING_REQUESTED):
+            self._awaited = self._state.query
+        if change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.RANKING_REQUESTED | Change.EXTRACTION | Change.TRAINING):
+            self._still_empty()
 
     def _is_stale(self) -> bool:
         """Whether the metric was measured on less than is there; no click changes that."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
@@ -37,8 +38,7 @@ class RankingOptions(QObject):
             action.setCheckable(True)
             action.setData(rate)
         self._rates.triggered.connect(lambda action: self._set_rate(float(action.data())))
-        self._state.options_changed.connect(self._follow)
-        self._state.library_changed.connect(self._follow)
+        self._state.on_change(Change.OPTIONS | Change.LIBRARY, self, self._follow)
         self._follow()
 
     def menu(self) -> QMenu:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.measured_on import measured_words
-from semblance.app.shell.state import State
+from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.layouts import vbox
@@ -33,8 +33,7 @@ class WhyMetric(QWidget):
         column = vbox(self, spacing=4)
         column.addWidget(head)
         column.addWidget(self.facts)
-        state.metric_changed.connect(self.renew)
-        state.cases_changed.connect(self.renew)
+        state.on_change(Change.METRIC | Change.CASES, self, self.renew)
         self.renew()
 
     def renew(self) -> None:

@@ -11,6 +11,7 @@ from semblance.app.search.why.waterfall import Line, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.line import Rule
@@ -72,9 +73,7 @@ class WhyPanel(Panel):
         self._pages.addWidget(self._body)
         vbox(self).addWidget(self._pages)
         self._quiet = one_shot(self, self._make_ready, QUIET_MS)
-        self._state.ranking_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.query_changed.connect(self._renew)
+        self._state.on_change(Change.RANKING | Change.METRIC | Change.QUERY, self, self._renew)
         self._renew()
 
     def _make_body(self) -> QScrollArea:

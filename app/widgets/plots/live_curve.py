@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.state import TrainingRun
+from semblance.app.shell.state import Change, TrainingRun
 from semblance.app.shell.theme import news, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -51,7 +51,7 @@ class LiveCurve(QWidget):
         column.addWidget(self._head)
         column.addWidget(self.plot, 1)
         self._soon = one_shot(self, self._redraw, REDRAW_MS)
-        self._state.training_changed.connect(self._hear)
+        self._state.on_change(Change.TRAINING, self, self._hear)
         news.changed.connect(self._fit)
         self._fit()
 

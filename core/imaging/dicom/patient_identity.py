@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semblance.core.imaging.dicom.attributes import text
@@ -11,12 +12,54 @@ from semblance.core.imaging.dicom.attributes import text
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-#: The tags :func:`patient_of` and :func:`date_of` read.
-TAGS = ("PatientID", "StudyInstanceUID", "StudyDate", "SeriesDate")
+    from semblance.core.imaging.pseudonyms import Pseudonyms
+
+#: The tags :func:`patient_keys`, :func:`patient_of` and :func:`date_of` read.
+TAGS = (
+    "PatientID",
+    "IssuerOfPatientID",
+    "StudyInstanceUID",
+    "AccessionNumber",
+    "StudyDate",
+    "SeriesDate",
+)
 
 _NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
 #: Shorter parts of names stand in too many words.
 _SHORTEST = 3
+
+
+@dataclass(frozen=True)
+class PatientKeys:
+    """By what a file's patient is recognised; empty where the header does not say.
+
+    An ``issuer`` gives out patient ids, so equal ids of two issuers may be two patients. A ``study`` (its UID)
+    and an ``accession`` number are of one patient.
+    """
+
+    patient: str = ""
+    issuer: str = ""
+    study: str = ""
+    accession: str = ""
+
+    def replaced(self, pseudonyms: Pseudonyms) -> PatientKeys:
+        """The keys as a library with ``pseudonyms`` holds them; what is empty stays so."""
+        return PatientKeys(
+            self.patient and pseudonyms.patient(self.patient),
+            self.issuer and pseudonyms.issuer(self.issuer),
+            self.study and pseudonyms.uid(self.study),
+            self.accession and pseudonyms.accession(self.accession),
+        )
+
+
+def patient_keys(dataset: Dataset) -> PatientKeys:
+    """What a header says of whose image it is."""
+    return PatientKeys(
+        text(dataset, "PatientID"),
+        text(dataset, "IssuerOfPatientID"),
+        text(dataset, "StudyInstanceUID"),
+        text(dataset, "AccessionNumber"),
+    )
 
 
 def patient_of(dataset: Dataset) -> str | None:

@@ -90,6 +90,7 @@ class Group:
 
     @property
     def is_volume(self) -> bool:
+        """Whether the group has several slices."""
         return len(self.instances) > 1
 
 
@@ -109,12 +110,16 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),
     }
+    keys = patient_identity.patient_keys(dataset)
     kept = said | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
             kept[name] = said[name] and pseudonyms.uid(said[name])
         date = pseudonyms.date(date, patient) if date is not None and patient is not None else None
         patient = pseudonyms.patient(patient) if patient is not None else None
+        keys = keys.replaced(pseudonyms)
+    # By these the patient of an image from outside is recognised (core.library.same_patient).
+    kept |= {"issuer": keys.issuer, "order": keys.accession}
     if date is not None:
         kept["date"] = date.isoformat()
     numbered = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")

@@ -159,10 +159,12 @@ class CellPairs:
 
     @property
     def cells(self) -> int:
+        """m, how many cells there are."""
         return self._table.size
 
     @property
     def changed(self) -> int:
+        """p, how many pairs are counted one by one."""
         return len(self._changed)
 
     def add_bit(self, bits: Bits, weight: float) -> None:

@@ -51,6 +51,7 @@ class ChangedPairs:
         return len(self._d)
 
     def add_bit(self, bits: Bits, weight: float) -> None:
+        """d_ij += 4 ``weight`` where the bits (n,) differ."""
         self._d += np.where(bits[self.i] != bits[self.j], 4.0 * weight, 0.0)
         self.similar, self.dissimilar = self._plus * np.exp(self._d), self._minus * np.exp(-self._d)
 
@@ -256,11 +257,13 @@ class DensePairs:
 
     @property
     def similar(self) -> Matrix:
+        """(n,) row sums g+_i (Eq. 13)."""
         sums: Matrix = self._sums[0]
         return sums
 
     @property
     def dissimilar(self) -> Matrix:
+        """(n,) row sums g-_i (Eq. 13)."""
         sums: Matrix = self._sums[1]
         return sums
 

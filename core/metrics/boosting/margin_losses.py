@@ -53,15 +53,18 @@ class ExponentialLoss(MarginLoss):
     """log sum_r exp(-rho_r) (Eq. 11); the weights are its softmax (Eq. 19) and sum to 1."""
 
     def value(self, rho: Matrix) -> float:
+        """Eq. 11 of the margins (t,), without overflow."""
         low = float(rho.min())
         np.subtract(low, rho, out=self._b)
         np.exp(self._b, out=self._b)
         return float(np.log(self._b.sum())) - low
 
     def share(self, value: float) -> float:
+        """exp of the loss over the number of triplets, at most 1."""
         return math.exp(min(value - math.log(len(self._a)), 0.0))
 
     def weights(self, rho: Matrix) -> Matrix:
+        """(t,) the softmax of -rho (Eq. 19); overwritten by the next call."""
         u = self._b
         np.subtract(rho.min(), rho, out=u)
         np.exp(u, out=u)
@@ -69,6 +72,7 @@ class ExponentialLoss(MarginLoss):
         return u
 
     def slopes(self, rho: Matrix, H: Matrix, w: float) -> Slopes:
+        """Derivatives in w: minus the mean of H under the weights, its variance, minus its third central moment."""
         u, off = self.weights(self._moved(rho, H, w)), self._c
         mean = float(u @ H)
         np.subtract(H, mean, out=off)
@@ -82,6 +86,7 @@ class LogisticLoss(MarginLoss):
     """sum_r log(1 + exp(-rho_r)) (Eq. 25); the weights are sigma(-rho_r) (Eq. 28), each below 1."""
 
     def value(self, rho: Matrix) -> float:
+        """Eq. 25 of the margins (t,), without overflow."""
         size = np.abs(rho, out=self._b)
         np.negative(size, out=size)
         np.exp(size, out=size)
@@ -89,9 +94,11 @@ class LogisticLoss(MarginLoss):
         return float(size.sum() - np.minimum(rho, 0.0, out=self._c).sum())
 
     def share(self, value: float) -> float:
+        """The loss over that at margins of 0, t log 2."""
         return value / (len(self._a) * math.log(2.0))
 
     def weights(self, rho: Matrix) -> Matrix:
+        """(t,) sigma(-rho) (Eq. 28); overwritten by the next call."""
         u = np.minimum(rho, _LARGEST, out=self._b)
         np.exp(u, out=u)
         u += 1.0

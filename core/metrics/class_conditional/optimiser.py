@@ -102,6 +102,7 @@ class CCMLOptimiser:
         self.accuracy = memory * self.accuracy + (1.0 - memory) * value
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p): rows after the map so far."""
         out: Matrix = X @ self.A.T
         return out
 

@@ -19,7 +19,6 @@ from semblance.core.metrics.deep.network_training import Hyperparameters, Networ
 from semblance.core.metrics.deep.torch_import import import_torch, one_thread
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.rows import training_rows
@@ -76,6 +75,13 @@ class ImageLearner(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """Train the network on rows (n, d) that are square images with findings y (n,); see :meth:`Learner.fit`.
+
+        Raises:
+            BadInput: PyTorch is not installed, rows that are not square images, fewer than two findings, or a
+                training that did not converge.
+            BadArguments, Cancelled: as :meth:`Learner.fit`.
+        """
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
@@ -97,9 +103,6 @@ class ImageLearner(Learner):
         versions = {**card.versions, "torch": str(torch.__version__)}
         self._card: MetricCard = dataclasses.replace(card, versions=versions)
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     @abc.abstractmethod
     def _hyperparameters(self) -> tuple[Hyperparameters, ...]:

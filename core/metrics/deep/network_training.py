@@ -86,6 +86,7 @@ class NetworkTraining:
         self.accuracy = memory * self.accuracy + (1.0 - memory) * value
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p): rows after the network so far."""
         return self.network.embed(X)
 
     def _descend(self) -> None:

@@ -29,10 +29,12 @@ class BitDistance(ThresholdDistance):
         return np.greater(X @ self.directions, self.thresholds)
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, T): +-sqrt(alpha_t), by the bit."""
         scale = np.sqrt(self.weights)
         return np.where(self.bits(X), scale, -scale)
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the sum of 4 alpha over the bits that differ; equal bits give exactly 0."""
         from_q, from_x = self.bits(Q), self.bits(X)
         amounts = 4.0 * self.weights
         out = np.empty((len(from_q), len(from_x)))

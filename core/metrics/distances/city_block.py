@@ -23,14 +23,21 @@ class CityBlockDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the columns of the rows it compares."""
         return self._n_features
 
     def embed(self, X: Matrix) -> Matrix:
+        """There is none.
+
+        Raises:
+            BadInput: always.
+        """
         raise BadInput(
             "The L1 distance has no coordinates: it compares pairs.", "Search it by comparing all cases."
         )
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the squared sums of absolute differences."""
         out = np.empty((len(Q), len(X)))
         for row, q in enumerate(Q):
             np.abs(X - q).sum(axis=1, out=out[row])
@@ -43,13 +50,20 @@ class CityBlockDistance(Distance):
         return parts_by_group(size * size.sum(), names)
 
     def settings(self) -> dict[str, Any]:
+        """The number of features."""
         return {"n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """None are needed."""
         return {}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings`.
+
+        Raises:
+            BadInput: no number of features, or an array.
+        """
         n_features = settings.get("n_features")
         if not isinstance(n_features, int) or n_features < 1 or arrays:
             raise BadInput("An L1 distance without its number of features.")

@@ -46,9 +46,11 @@ class ConvolutionDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """Pixels of an image, side times side."""
         return self.side * self.side
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, side side) -> (n, p): V f(x), image by image, so that no image changes the numbers of another."""
         out = np.empty((len(X), len(self.V)))
         for start in range(0, len(X), _BLOCK):
             maps = self._maps(X[start : start + _BLOCK])
@@ -83,9 +85,11 @@ class ConvolutionDistance(Distance):
         ]
 
     def settings(self) -> dict[str, Any]:
+        """Side, centre, scale and the number of layers."""
         return {"side": self.side, "centre": self.centre, "scale": self.scale, "layers": len(self.layers)}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """V, and the kernels and biases of every layer, numbered from 1."""
         stored: dict[str, npt.NDArray[Any]] = {"V": self.V}
         for number, (kernels, biases) in enumerate(self.layers, 1):
             stored |= {f"kernels{number}": kernels, f"biases{number}": biases}
@@ -93,6 +97,11 @@ class ConvolutionDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: a size, range or layer that is missing, or layers that do not fit each other.
+        """
         side, count = settings.get("side"), settings.get("layers")
         centre, scale = settings.get("centre"), settings.get("scale")
         if not isinstance(side, int) or not isinstance(count, int):

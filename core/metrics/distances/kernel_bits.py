@@ -26,12 +26,15 @@ class KernelBitDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the columns of the stored rows."""
         return int(self.rows.shape[1])
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, T): the embedding of the bits of the kernel values."""
         return self.bits.embed(self.kernel.values(X, self.rows))
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the distance of the bits of the kernel values."""
         return self.bits.between(self.kernel.values(Q, self.rows), self.kernel.values(X, self.rows))
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
@@ -40,13 +43,20 @@ class KernelBitDistance(Distance):
         return self.bits.parts(from_q, from_x, names)
 
     def settings(self) -> dict[str, Any]:
+        """Those of the kernel."""
         return self.kernel.settings()
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The stored rows, and the arrays of the bits."""
         return {"rows": self.rows, **self.bits.arrays()}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no kernel, no rows, or bits that do not fit the rows.
+        """
         kernel = Kernel.restore(settings)
         bits = BitDistance.restore({}, {name: array for name, array in arrays.items() if name != "rows"})
         rows = arrays.get("rows")

@@ -36,9 +36,11 @@ class LinearDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the columns of L."""
         return self._n_features
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m): L x."""
         return X if self.L is None else X @ self.L.T
 
     def pull_back(self, e: Matrix) -> Matrix:
@@ -51,13 +53,20 @@ class LinearDistance(Distance):
         return parts_by_group((q - x) * self.pull_back(e), names, float(e @ e))
 
     def settings(self) -> dict[str, Any]:
+        """The number of features."""
         return {"n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """L, where there is one."""
         return {} if self.L is None else {"L": self.L}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no number of features, or a map that does not fit it.
+        """
         n_features, L = settings.get("n_features"), arrays.get("L")
         if not isinstance(n_features, int) or n_features < 1:
             raise BadInput("A linear distance without its number of features.")

@@ -24,9 +24,11 @@ class LinearEmbeddingDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """Those of ``base``."""
         return self.base.n_features
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, r): L e(x)."""
         return self.base.embed(X) @ self.L.T
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
@@ -39,13 +41,20 @@ class LinearEmbeddingDistance(Distance):
         ]
 
     def settings(self) -> dict[str, Any]:
+        """The kind and the settings of ``base``."""
         return {"base": self.base.kind, "settings": self.base.settings()}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """L, and the arrays of ``base`` under names that begin with ``base_``."""
         return {"L": self.L, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no base, or a map that does not fit its embedding.
+        """
         L, inner, of_base = arrays.get("L"), settings.get("settings"), distance_class(settings.get("base"))
         if of_base is None or of_base is cls or not isinstance(inner, dict):
             raise BadInput("A mapped distance without the one it stands on.")

@@ -58,9 +58,11 @@ class MixtureDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the columns of the projection."""
         return int(self.projection.shape[1])
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, T k): posteriors, those of mixture t times sqrt(weight_t / 2)."""
         rows = X @ self.projection.T
         mixtures = zip(self.offsets, self.means, self.roots, self.weights.tolist(), strict=True)
         shares = [
@@ -80,13 +82,20 @@ class MixtureDistance(Distance):
         ]
 
     def settings(self) -> dict[str, Any]:
+        """None are needed."""
         return {}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Projection, offsets, means, roots and weights."""
         return {name: getattr(self, name) for name in sorted(_NAMES)}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`arrays`.
+
+        Raises:
+            BadInput: an array that is missing, of another type, or does not fit the others.
+        """
         if settings or set(arrays) != _NAMES:
             raise BadInput("A distance of mixtures lacks some of its arrays.")
         if any(array.dtype != np.float64 for array in arrays.values()):

@@ -31,16 +31,25 @@ class ThresholdDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the rows of ``directions``."""
         return int(self.directions.shape[0])
 
     def settings(self) -> dict[str, Any]:
+        """None are needed."""
         return {}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Directions, thresholds and weights."""
         return {name: getattr(self, name) for name in _NAMES}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`arrays`.
+
+        Raises:
+            BadInput: an array that is missing, of another type, does not fit the others, or is not positive as it
+                must be.
+        """
         what = tr_lazy("A distance of {kind}", kind=cls.kind)
         if settings or set(arrays) != set(_NAMES):
             raise BadInput(tr_lazy("{what} needs directions, thresholds and weights.", what=what))

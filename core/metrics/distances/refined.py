@@ -32,12 +32,14 @@ class RefinedDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """Those of ``base``."""
         return self.base.n_features
 
     def _coordinates(self, X: Matrix) -> Matrix:
         return np.hstack([self.base.embed(X) * self.scale, X * self.weights])
 
     def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m + d): u(x), stretched by sqrt(1 + g_r) along each w_r."""
         u = self._coordinates(X)
         stretched = (u @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
         out: Matrix = u + stretched @ self.directions
@@ -57,14 +59,21 @@ class RefinedDistance(Distance):
         return parts_by_group(amounts, told, float(e @ e))
 
     def settings(self) -> dict[str, Any]:
+        """The kind and the settings of ``base``, and the scale."""
         return {"base": self.base.kind, "settings": self.base.settings(), "scale": self.scale}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Weights, directions and gains, and the arrays of ``base`` under names that begin with ``base_``."""
         own = {"weights": self.weights, "directions": self.directions, "gains": self.gains}
         return {**own, **{f"base_{name}": array for name, array in self.base.arrays().items()}}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no base, something learnt that is missing or does not fit it, or a gain below -1.
+        """
         inner, scale = settings.get("settings"), settings.get("scale")
         of_base = distance_class(settings.get("base"))
         if of_base is None or not isinstance(inner, dict) or not isinstance(scale, float):

@@ -30,15 +30,22 @@ class SignedDistance(Distance):
 
     @property
     def n_features(self) -> int:
+        """d, the columns of L."""
         return int(self.L.shape[1])
 
     def embed(self, X: Matrix) -> Matrix:
+        """There is none.
+
+        Raises:
+            BadInput: always.
+        """
         raise BadInput(
             "This metric subtracts similarities: it has no coordinates, it compares pairs.",
             "Search it by comparing all cases, or train with allow_similarity=false.",
         )
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): z'Mz by direct difference, 0 where it is negative."""
         from_q, from_x = Q @ self.L.T, X @ self.L.T
         out = np.empty((len(from_q), len(from_x)))
         for row, q in enumerate(from_q):
@@ -54,13 +61,20 @@ class SignedDistance(Distance):
         return lifted(parts_by_group(z * ((self.signs * e) @ self.L), names, total), total)
 
     def settings(self) -> dict[str, Any]:
+        """None are needed."""
         return {}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """L and the signs of its rows."""
         return {"L": self.L, "signs": self.signs}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`arrays`.
+
+        Raises:
+            BadInput: an array that is missing or of another form, or signs other than +1 and -1.
+        """
         if settings or set(arrays) != {"L", "signs"}:
             raise BadInput("A signed distance needs its map and its signs.")
         L, signs = arrays["L"], arrays["signs"]

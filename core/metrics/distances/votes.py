@@ -27,12 +27,18 @@ class VoteDistance(ThresholdDistance):
     embeds = False
 
     def embed(self, X: Matrix) -> Matrix:
+        """There is none.
+
+        Raises:
+            BadInput: always.
+        """
         raise BadInput(
             "A metric of votes has no coordinates: it compares pairs.",
             "Search it by comparing all cases, or train with readout=mahalanobis.",
         )
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n): the sum of alpha over the votes for "far", 0 where it is negative."""
         from_q, from_x = Q @ self.directions, X @ self.directions
         out = np.empty((len(from_q), len(from_x)))
         rows = max(1, _BLOCK // max(1, len(self.weights)))

@@ -27,7 +27,6 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import begin_card
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.rows import training_rows
@@ -45,7 +44,8 @@ class BitSpace(Protocol):
 
     columns: Matrix
 
-    def distance(self, bits: Sequence[Bit]) -> Distance: ...
+    def distance(self, bits: Sequence[Bit]) -> Distance:
+        """The distance between training rows that these bits make."""
 
 
 class _RowSpan:
@@ -138,7 +138,6 @@ class BDM(Learner):
         self.distance_ = space.distance(boosted.bits)
         self.objectives_: list[float] = boosted.objectives
         self.stopped_: str = boosted.stopped
-        self.n_features_: int = rows.shape[1]
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -149,9 +148,6 @@ class BDM(Learner):
             rounds=len(boosted.bits),
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _visual_neighbours(self) -> int:
         return 0

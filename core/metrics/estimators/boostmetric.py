@@ -25,7 +25,6 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training import TrainingPoint, begin_card
@@ -162,7 +161,6 @@ class BoostMetric(Learner):
         self.distance_ = found.distance()
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped
-        self.n_features_: int = rows.shape[1]
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -173,9 +171,6 @@ class BoostMetric(Learner):
             rounds=found.round,
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _check_memory(self, triplets: int) -> None:
         # Weighing all directions again takes the margins along each.

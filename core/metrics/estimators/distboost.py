@@ -22,7 +22,6 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.mixtures import MixtureDistance, posteriors
 from semblance.core.metrics.estimators.rca import chunklets_of
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_memory
@@ -143,9 +142,6 @@ class DistBoost(Learner):
         )
         return self
 
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
-
     def _boost(self, boosting: Boosting, clouds: int, projection: Matrix, reporter: Reporter) -> str:
         for done in range(self.rounds):
             reporter.progress(done, self.rounds, self.title)
@@ -225,6 +221,7 @@ class Boosting:
         return True
 
     def distance(self, projection: Matrix) -> MixtureDistance:
+        """The distance of the mixtures so far, between rows (n, d) that ``projection`` (p, d) projects."""
         offsets, means, roots = (np.stack(parts) for parts in zip(*self.mixtures, strict=True))
         return MixtureDistance(projection, offsets, means, roots, np.array(self.weights))
 

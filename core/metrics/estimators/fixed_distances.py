@@ -13,14 +13,13 @@ from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import begin_card
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.tasks import Reporter
 
 
 class FixedDistance(Learner):
-    """What both share. Fitting checks the rows and counts them for the card. Fitted: ``n_features_``."""
+    """What both share. Fitting checks the rows and counts them for the card. Fitted: ``distance_``."""
 
     paper: ClassVar[str] = ""
 
@@ -37,13 +36,15 @@ class FixedDistance(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
+        """Check rows (n, d) and count findings and patients for the card; see :meth:`Learner.fit`.
+
+        Raises:
+            BadInput: rows no metric can be made of.
+        """
         rows = training_rows(X, groups)
-        self.n_features_: int = rows.shape[1]
+        self.distance_ = self._distance(rows.shape[1])
         self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self._distance(self.n_features_), self._card)
 
     @abc.abstractmethod
     def _distance(self, n_features: int) -> Distance:

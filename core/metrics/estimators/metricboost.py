@@ -25,7 +25,6 @@ from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.signed import SignedDistance
 from semblance.core.metrics.distances.votes import VoteDistance
 from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.largest_distance import largest_squared_distance
 from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 from semblance.core.metrics.training import TrainingPoint, begin_card
@@ -159,7 +158,6 @@ class MetricBoost(Learner):
         self.distance_ = found.distance()
         self.log_bounds_: list[float] = found.log_bounds
         self.stopped_: str = found.stopped
-        self.n_features_: int = rows.shape[1]
         counts = {"triplets": int(weights.count)}
         notes = [found.stopped]
         if isinstance(weights, VoteTriplets | QuadraticTriplets) and self.anchors:
@@ -174,9 +172,6 @@ class MetricBoost(Learner):
             rounds=len(found.log_bounds) - 1,
         )
         return self
-
-    def metric(self) -> Metric:
-        return Metric((), self.distance_, self._card)
 
     def _weights(self, source: TripletSource) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
         if source.triplets is not None:

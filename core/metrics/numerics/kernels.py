@@ -41,6 +41,7 @@ class Kernel:
         return np.exp(distances, out=distances)
 
     def settings(self) -> dict[str, Any]:
+        """JSON values that make the same kernel again."""
         return {"kernel": self.name, "gamma": self.gamma, "degree": self.degree}
 
     @classmethod

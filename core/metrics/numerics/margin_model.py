@@ -62,6 +62,7 @@ class MarginModel:
     _eigen: LowestEigenpair | None = field(default=None, repr=False)
 
     def copy(self) -> MarginModel:
+        """The same state, to learn on from without changing this one."""
         return MarginModel(self.M.copy(), self.b, self.seen, self.updates, self.mistakes)
 
     def learn(self, Z: Matrix, y: Matrix, rule: StepRule) -> None:

@@ -62,6 +62,7 @@ class FeedbackForm:
 
     @property
     def n_dimensions(self) -> int:
+        """m, the coordinates of the rows it compares."""
         return int(self.directions.shape[1])
 
     @property

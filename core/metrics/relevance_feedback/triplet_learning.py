@@ -42,6 +42,7 @@ class WeightedTriplets:
     def of(
         cls, points: Matrix, triplets: npt.ArrayLike, weights: npt.ArrayLike | None = None
     ) -> WeightedTriplets:
+        """``points`` (p, m) with ``triplets`` (t, 3) of their rows; without ``weights`` each counts 1."""
         t = np.asarray(triplets, dtype=np.int64).reshape(-1, 3)
         given = np.ones(len(t)) if weights is None else np.asarray(weights, dtype=np.float64)
         return cls(points, t, given)
@@ -142,6 +143,7 @@ class Pairs:
 
     @classmethod
     def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> Pairs:
+        """The pairs of ``triplets`` (t, 3) of rows of ``points`` (n, r) with ``weights`` (t,)."""
         n, t = len(points), len(triplets)
         keys = np.concatenate([triplets[:, 0] * n + triplets[:, side] for side in (1, 2)])
         pairs, places = np.unique(keys, return_inverse=True)

@@ -55,11 +55,13 @@ class Codebook(Step):
 
     @property
     def text(self) -> str:
+        """``codebook:N``, or ``codebook:N:M`` where words are merged."""
         merged = "" if self.n_merged is None else f":{self.n_merged}"
         return f"codebook:{self.n_words}{merged}"
 
     @property
     def n_features(self) -> int:
+        """Columns of the rows it was fitted on."""
         return self._n_features
 
     @property
@@ -121,9 +123,11 @@ class Codebook(Step):
         return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """``word 1`` and so on, one a word that is counted."""
         return tuple(tr_lazy("word {number}", number=number) for number in range(1, self.n_columns + 1))
 
     def describe(self) -> str:
+        """How many words, merged to how many, from how many descriptors."""
         merged = "" if self.merged_ is None else tr_lazy(" merged to {n_columns}", n_columns=self.n_columns)
         return tr_lazy(
             "codebook: {n:,} words{merged} from {n_descriptors:,} descriptors",
@@ -133,6 +137,7 @@ class Codebook(Step):
         )
 
     def settings(self) -> dict[str, Any]:
+        """Its sizes, and how descriptors are packed."""
         form = self._known_form()
         return {
             "n_words": self.n_words,
@@ -144,6 +149,7 @@ class Codebook(Step):
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Centres and the range of values; whitening and merged words where there are some."""
         form = self._known_form()
         arrays: dict[str, npt.NDArray[Any]] = {
             "words": self.words_,
@@ -158,6 +164,11 @@ class Codebook(Step):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: something missing, or words, range and whitening that do not fit together.
+        """
         step = cls(_whole(settings, "n_words"), _whole(settings, "n_merged", optional=True))
         step._n_features = _whole(settings, "n_features")
         step._n_descriptors = _whole(settings, "n_descriptors")

@@ -31,35 +31,48 @@ class ExcludedGroups(Step):
 
     @property
     def n_features(self) -> int:
+        """d, the columns it takes and gives."""
         return self._n_features
 
     def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Nothing is learnt."""
         return self
 
     def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, d): a copy with the constants in the columns left out."""
         out: Matrix = X.copy()
         out[:, self.columns] = self.constants
         return out
 
     def pull_back(self, gradient: Matrix) -> Matrix:
+        """(..., d) -> (..., d): a copy with 0 in the columns left out."""
         out: Matrix = gradient.copy()
         out[..., self.columns] = 0.0
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those given: no column is removed."""
         return names
 
     def describe(self) -> str:
+        """Which groups are left out."""
         return tr_lazy("without: {groups}", groups=", ".join(self.groups))
 
     def settings(self) -> dict[str, Any]:
+        """The number of columns and the names of the groups."""
         return {"n_features": self._n_features, "groups": list(self.groups)}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns left out, ascending, and their constants."""
         return {"columns": self.columns, "constants": self.constants}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: something missing, columns that do not exist or do not ascend, or not one constant for each.
+        """
         n_features, groups, columns = (
             settings.get("n_features"),
             settings.get("groups"),

@@ -24,9 +24,11 @@ class Impute(Step):
 
     @property
     def n_features(self) -> int:
+        """d, the columns it takes and gives."""
         return len(self.medians_)
 
     def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Take the medians of the columns of ``X`` (n, d), NaN left out."""
         missing = np.isnan(X)
         self.count_ = int(missing.sum())
         filled = np.where(missing.all(axis=0), 0.0, X) if self.count_ else X
@@ -34,25 +36,35 @@ class Impute(Step):
         return self
 
     def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, d) without NaN; ``X`` itself where there is none."""
         missing = np.isnan(X)
         return np.where(missing, self.medians_, X) if missing.any() else X
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those given: columns stay as they are."""
         return names
 
     def describe(self) -> str:
+        """How many values of the training part were missing."""
         return tr_lazy(
             "impute: {count} missing values of the training part set to its medians", count=self.count_
         )
 
     def settings(self) -> dict[str, Any]:
+        """How many values were missing."""
         return {"count": self.count_}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The medians."""
         return {"medians": self.medians_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no medians.
+        """
         step = cls()
         step.medians_ = stored_vector(arrays, "medians")
         step.count_ = int(settings.get("count", 0))

@@ -39,10 +39,12 @@ class MRMR(Step):
 
     @property
     def text(self) -> str:
+        """``mrmr:N``."""
         return f"mrmr:{self.n_features_kept}"
 
     @property
     def n_features(self) -> int:
+        """d, the columns it takes."""
         return self._n_features
 
     def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
@@ -62,27 +64,38 @@ class MRMR(Step):
         return self
 
     def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m): the columns kept, the first chosen first."""
         return np.ascontiguousarray(X[:, self.kept_])
 
     def pull_back(self, gradient: Matrix) -> Matrix:
+        """(..., m) -> (..., d): 0 for the columns that were not kept."""
         out = np.zeros((*gradient.shape[:-1], self._n_features))
         out[..., self.kept_] = gradient
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the columns kept."""
         return tuple(names[column] for column in self.kept_)
 
     def describe(self) -> str:
+        """How many features were kept of how many."""
         return tr_lazy("mrmr: {n} of {n_features} features", n=len(self.kept_), n_features=self._n_features)
 
     def settings(self) -> dict[str, Any]:
+        """How many features are wanted, and of how many."""
         return {"n_features_kept": self.n_features_kept, "n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns kept."""
         return {"kept": self.kept_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no columns, one twice, or one that does not exist.
+        """
         asked, n_features = settings.get("n_features_kept"), settings.get("n_features")
         kept = arrays.get("kept")
         if not isinstance(asked, int) or not isinstance(n_features, int) or kept is None:

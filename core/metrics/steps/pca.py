@@ -34,10 +34,12 @@ class PCA(Step):
 
     @property
     def text(self) -> str:
+        """``pca:N``."""
         return f"pca:{self.n_components}"
 
     @property
     def n_features(self) -> int:
+        """d, the columns it takes."""
         return len(self.mean_)
 
     def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
@@ -76,17 +78,21 @@ class PCA(Step):
         return self
 
     def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m): coordinates along the components, from the mean."""
         return (X - self.mean_) @ self.components_.T
 
     def pull_back(self, gradient: Matrix) -> Matrix:
+        """(..., m) -> (..., d): the transposed components."""
         return gradient @ self.components_
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """``component 1`` and so on, the largest variance first."""
         return tuple(
             tr_lazy("component {number}", number=number) for number in range(1, len(self.components_) + 1)
         )
 
     def describe(self) -> str:
+        """How many components, and the share of the variance they keep."""
         kept = len(self.components_)
         asked = (
             ""
@@ -101,13 +107,20 @@ class PCA(Step):
         )
 
     def settings(self) -> dict[str, Any]:
+        """How many components are wanted, and the share of the variance they keep."""
         return {"n_components": self.n_components, "explained": self.explained_}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The mean and the components."""
         return {"mean": self.mean_, "components": self.components_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: components that are missing or do not fit the mean.
+        """
         n_components, components = settings.get("n_components"), arrays.get("components")
         if not isinstance(n_components, int) or components is None or components.dtype != np.float64:
             raise BadInput("A stored pca step lacks its components.")

@@ -28,6 +28,7 @@ class Standardise(Step):
 
     @property
     def n_features(self) -> int:
+        """d, the columns it takes."""
         return self._n_features
 
     @property
@@ -49,20 +50,24 @@ class Standardise(Step):
         return self
 
     def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m): the columns that vary, of mean 0 and deviation 1 in the training rows."""
         chosen = X if len(self.kept_) == self._n_features else X[:, self.kept_]
         moved = chosen - self.mean_
         moved /= self.deviation_
         return moved
 
     def pull_back(self, gradient: Matrix) -> Matrix:
+        """(..., m) -> (..., d): divided by the deviation, 0 for constant columns."""
         out = np.zeros((*gradient.shape[:-1], self._n_features))
         out[..., self.kept_] = gradient / self.deviation_
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the columns that vary."""
         return tuple(names[column] for column in self.kept_)
 
     def describe(self) -> str:
+        """How many constant columns were dropped."""
         dropped = self._n_features - len(self.kept_)
         return (
             tr_lazy("standardise: {dropped} constant columns dropped", dropped=dropped)
@@ -71,13 +76,20 @@ class Standardise(Step):
         )
 
     def settings(self) -> dict[str, Any]:
+        """The number of columns it takes."""
         return {"n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Mean and deviation of the columns kept, and which they are."""
         return {"mean": self.mean_, "deviation": self.deviation_, "kept": self.kept_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: columns that are missing, do not exist or do not ascend, or a deviation that is not positive.
+        """
         step = cls()
         kept, n_features = arrays.get("kept"), settings.get("n_features")
         if kept is None or kept.ndim != 1 or kept.dtype != np.int64 or not isinstance(n_features, int):

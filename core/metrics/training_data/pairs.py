@@ -31,6 +31,7 @@ class Pairs(NamedTuple):
         return len(self.label)
 
     def take(self, places: Rows) -> Pairs:
+        """The pairs at these ``places``."""
         return Pairs(self.i[places], self.j[places], self.label[places])
 
     def differences(self, X: Matrix) -> Matrix:

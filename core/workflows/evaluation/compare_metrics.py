@@ -13,23 +13,19 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
-from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
-from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
+from semblance.core.workflows.searches.near_duplicates import COMPARED
+from semblance.core.workflows.searches.neighbourhoods import usual_nearest
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.ranking_parts import (
-    is_as_calibrated,
-    other_kind_of_query,
-    usual_nearest,
-)
+from semblance.core.workflows.searches.ranking_parts import is_as_calibrated, other_kind_of_query
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
-from semblance.core.workflows.searches.search_result import embed_query
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -55,6 +51,7 @@ class ComparedCase:
 
     @property
     def rise(self) -> int | None:
+        """Ranks gained against the other metric; negative where it fell, ``None`` where it has no rank there."""
         return None if self.other is None else self.other - self.rank
 
 
@@ -114,6 +111,7 @@ class Disagreements:
 
     @property
     def sampled(self) -> bool:
+        """Whether only a sample of the cases was asked."""
         return self.asked < self.cases
 
     @property
@@ -229,10 +227,10 @@ class _Field:
 
     def stands(self, places: Rows) -> Rows:
         """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
-        first = places[:LOOKED_AT]
+        first = places[:COMPARED]
         coordinates = np.asarray(self.embedding[first], dtype=np.float64)
         same = self.loaded.duplicate_finder.folded(first, coordinates, self.usual)
-        return np.concatenate([first[np.array(same, dtype=np.int64)], places[LOOKED_AT:]])
+        return np.concatenate([first[np.array(same, dtype=np.int64)], places[COMPARED:]])
 
     def nearest(
         self, asked: EmbeddedQuery, k: int, *, hide: bool, fold: bool
@@ -281,7 +279,7 @@ class _Side:
     def of(cls, loaded: LoadedMetric, query: Query, hide: bool, fold: bool) -> _Side:
         asked = embed_query(loaded, query)
         patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
-        first, order = whole_order(loaded.index, asked, LOOKED_AT, patients=patients, keys=keys)
+        first, order = whole_order(loaded.index, asked, COMPARED, patients=patients, keys=keys)
         field = _Field.of_metric(loaded)
         stands = field.stands(order) if fold else order
         kept = stands == order

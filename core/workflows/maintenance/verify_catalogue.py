@@ -1,4 +1,4 @@
-"""Whether the catalogue of a library is whole, and its rows are as they were written."""
+"""Verify the catalogue of a library: its form, that its rows can be read, and what they point to."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.records import CATALOGUE
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 if TYPE_CHECKING:
     from semblance.core.workflows.maintenance.repair_library import Repairer
 
 
-def check_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at.
+def verify_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    """Whether the catalogue can be used, maybe after a repair. Without it nothing else can be verified.
 
     Raises:
         BadInput: it was made by a newer version.
@@ -24,14 +24,13 @@ def check_catalogue(library: Path, result: VerificationResult, repairer: Repaire
     result.checked["catalogues"] = 1
     file = library / CATALOGUE
     return (
-        _check_form(file, result, repairer)
-        and _check_readable(file, result, repairer)
-        and _check_changed(file, result, repairer)
-        and _check_orphans(file, result, repairer)
+        _verify_form(file, result, repairer)
+        and _verify_readable(file, result, repairer)
+        and _verify_references(file, result, repairer)
     )
 
 
-def _check_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import integrity_errors, missing_columns, refuse_newer
 
     refuse_newer(file)
@@ -56,7 +55,7 @@ def _check_form(file: Path, result: VerificationResult, repairer: Repairer | Non
     return bool(done)
 
 
-def _check_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import unreadable_rows
 
     if not (strange := unreadable_rows(file)):
@@ -64,76 +63,33 @@ def _check_readable(file: Path, result: VerificationResult, repairer: Repairer |
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
-        tr_lazy("Mending (--repair) saves of them what can be read; a backup has them whole."),
+        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_counted_rows(strange)),
+        tr_lazy("Repair (--repair) saves what can be read of them. A backup has them whole."),
     )
-    return _add_mended(result, finding, repairer.mend_rows(strange) if repairer is not None else None)
+    done, is_whole = repairer.repair_rows(strange) if repairer is not None else ("", False)
+    if done and not is_whole:
+        finding = replace(finding, remedy=join_texts([done, finding.remedy], " "))
+    result.add(finding, done if is_whole else "")
+    return is_whole
 
 
-def _check_changed(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    """The rest of a library can be used whatever a row now says, but for the catalogue's version."""
-    from semblance.core.library.catalogue_damage import changed, names_of
-    from semblance.core.library.catalogue_repair import LEFT
-
-    if not (found := changed(file)):
-        return True
-    names = [name for table, rows in found.items() if table != "meta" for name in names_of(file, table, rows)]
-    told = _told_rows(found)
-    if names:
-        told = tr_lazy("{told} ({names})", told=told, names=few(names))
-    remedy = tr_lazy(
-        "A backup has them whole. Mending (--repair) brings back rows of which a single bit changed; of the "
-        "others it takes out judgements and what can be imported or extracted again, and takes the rest for "
-        "what it says now."
-    )
-    if set(LEFT).intersection(found):
-        remedy = join_texts(
-            [
-                remedy,
-                tr_lazy(
-                    "Where more changed, settings of the library need a backup, and metrics that or training "
-                    "again."
-                ),
-            ],
-            " ",
-        )
-    finding = Problem(
-        tr_lazy("catalogue rows"),
-        CATALOGUE,
-        tr_lazy("Rows of the catalogue are not as they were written: {told}.", told=told),
-        remedy,
-    )
-    version_in_doubt = "schema" in names_of(file, "meta", found.get("meta", ()))
-    mended = _add_mended(result, finding, repairer.settle_changed(found) if repairer is not None else None)
-    return mended or not version_in_doubt
-
-
-def _add_mended(result: VerificationResult, finding: Problem, done: tuple[str, bool] | None) -> bool:
-    """Whether all that ``finding`` tells was mended; ``done``: what was, and whether that was all."""
-    told, whole = done or ("", False)
-    if told and not whole:
-        finding = replace(finding, remedy=join_texts([told, finding.remedy], " "))
-    result.add(finding, told if whole else "")
-    return whole
-
-
-def _check_orphans(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_references(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import orphan_rows
 
     if not (lost := orphan_rows(file)):
         return True
-    told = _told_rows({table: range(count) for table, count in lost.items()})
+    rows = _counted_rows({table: range(count) for table, count in lost.items()})
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows point to others that are not there: {told}.", told=told),
-        tr_lazy("Mending (--repair) takes them out."),
+        tr_lazy("Rows refer to others that are missing: {rows}.", rows=rows),
+        tr_lazy("Repair (--repair) removes them."),
     )
     result.add(finding, repairer.remove_orphans() if repairer is not None else "")
     return bool(result.findings[-1].repaired)
 
 
-def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
+def _counted_rows(rows: Mapping[str, Sequence[int]]) -> str:
     return join_texts(
         tr_lazy("{count:,} of {table}", count=len(found), table=table)
         for table, found in sorted(rows.items())

@@ -22,7 +22,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.search_result import case_features
+from semblance.core.workflows.searches.query_features import case_features
 
 #: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35

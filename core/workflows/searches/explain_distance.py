@@ -21,8 +21,9 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.query_features import case_features, query_features
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.search_result import SearchResult, case_features, query_features
+from semblance.core.workflows.searches.search_result import SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
 #: The part of a distance that examples and concepts made by moving what is asked.

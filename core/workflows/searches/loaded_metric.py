@@ -21,6 +21,7 @@ from semblance.core.library import open_library
 from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
@@ -199,6 +200,26 @@ class LoadedMetric:
     def place_of(self, row: int) -> int | None:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
         return self._place.get(row)
+
+    def case_query(self, place: int) -> EmbeddedQuery:
+        """The query that a case with features is."""
+        tie = None if self.ties is None else self.ties[place]
+        patient, key = self.patients[place], int(self.keys[place])
+        return EmbeddedQuery(self.embedding[place], tie, place, patient, key)
+
+    def places_of(self, rows: Collection[int]) -> set[int]:
+        """Where those of the cases ``rows`` stand that have features."""
+        return {place for row in rows if (place := self._place.get(row)) is not None}
+
+    def rows_of_patients(self, patients: Collection[str]) -> set[int]:
+        """Row ids of all cases of ``patients``, with features or without; "" is no patient."""
+        known = {patient for patient in patients if patient}
+        return {row for row, facts in self._facts.items() if facts[1] in known} if known else set()
+
+    def rows_of_contents(self, contents: Collection[str]) -> set[int]:
+        """Row ids of all cases that show one of ``contents``, with features or without."""
+        known = set(contents)
+        return {row for row, facts in self._facts.items() if facts[2] in known} if known else set()
 
     def patient_of(self, row: int) -> str | None:
         return self._facts[row][1]

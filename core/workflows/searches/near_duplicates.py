@@ -17,7 +17,7 @@ Matrix = npt.NDArray[np.float64]
 
 #: First cases of a ranking among which near-duplicates are looked for: all 200 that the window shows, and
 #: those that take the places of folded ones. A signature takes .8 ms, once.
-LOOKED_AT = 256
+COMPARED = 256
 #: Two of one image are closer to each other than this many times the usual squared distance to a nearest:
 #: an image saved in another size has other edges and texture, and what is seen decides.
 _CLOSE = 2.0
@@ -46,7 +46,7 @@ class DuplicateFinder:
         own = list(range(len(places)))
         if usual is None or len(own) < 2:
             return own
-        first = coordinates[:LOOKED_AT]
+        first = coordinates[:COMPARED]
         norms = np.einsum("ij,ij->i", first, first)
         between = norms[:, None] + norms - 2.0 * first @ first.T
         looked_at = places[: len(first)].tolist()
@@ -67,6 +67,23 @@ class DuplicateFinder:
             if own[a] == a and own[b] == b and marks[left][0] != marks[right][0]:
                 own[b] = a
         return own
+
+    def places_like(
+        self,
+        signature: ImageSignature,
+        places: npt.NDArray[np.int64],
+        distances: Matrix,
+        usual: float | None,
+    ) -> set[int]:
+        """Those of ``places`` (r,) whose image has nearly the pixels that ``signature`` is of.
+
+        ``distances`` (r,) from the image decide which are worth comparing; with ``usual`` (see
+        :meth:`folded`) unknown, all are.
+        """
+        close = places if usual is None else places[distances <= _CLOSE * usual]
+        prints = self._prints(close.tolist())
+        alike = near_duplicate_pairs([signature, *(mark for _, mark in prints.values())])[0, 1:]
+        return {place for place, same in zip(prints, alike.tolist(), strict=True) if same}
 
     def _prints(self, places: list[int]) -> dict[int, tuple[str, ImageSignature]]:
         """File and signature of cases whose thumbnail is there."""

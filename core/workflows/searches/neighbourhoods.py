@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import rank
 
 if TYPE_CHECKING:
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
 #: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
 NEIGHBOURS = 10
+#: Fewer cases than these do not tell what distance is usual.
+FEWEST = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +37,8 @@ class Neighbourhoods:
         sample = np.sort(rng.choice(len(loaded.rows), min(most, len(loaded.rows)), replace=False))
         asked, nearest, distances = [], [], []
         for place in sample.tolist():
-            tie = None if loaded.ties is None else loaded.ties[place]
-            one = Query(loaded.embedding[place], tie, place, loaded.patients[place], int(loaded.keys[place]))
-            found = rank(loaded.index, one, NEIGHBOURS, patients=loaded.patients, keys=loaded.keys)
+            query = loaded.case_query(place)
+            found = rank(loaded.index, query, NEIGHBOURS, patients=loaded.patients, keys=loaded.keys)
             if len(found.rows):
                 asked.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))
@@ -48,6 +49,11 @@ class Neighbourhoods:
             np.array(distances, dtype=np.float64),
         )
 
+    @property
+    def usual_distance(self) -> float | None:
+        """The usual squared distance from a case to its nearest; ``None`` where too few tell."""
+        return usual_nearest(self.distances)
+
     def measured_anew(self, loaded: LoadedMetric) -> Neighbourhoods:
         """The same neighbours as ``loaded`` compares them."""
         distances = [
@@ -55,6 +61,11 @@ class Neighbourhoods:
             for place, nearest in zip(self.places, self.nearest, strict=True)
         ]
         return Neighbourhoods(self.places, self.nearest, np.array(distances, dtype=np.float64))
+
+
+def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
+    """The usual one of squared ``distances`` (s,) from some cases to their nearest; ``None`` for too few."""
+    return None if distances is None or len(distances) < FEWEST else float(np.median(distances))
 
 
 def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:

@@ -12,14 +12,10 @@ from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
 from semblance.core.workflows.searches.reliability import REFINED
-from semblance.core.workflows.searches.search_result import (
-    SearchResult,
-    embed_query,
-    nearest_cases,
-    ranked_result,
-)
+from semblance.core.workflows.searches.search_result import SearchResult, nearest_cases, ranked_result
 from semblance.core.workflows.searches.shift_query import shift_query
 
 

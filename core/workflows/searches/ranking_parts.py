@@ -10,15 +10,12 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
-from semblance.core.retrieval.ranking import Ranking
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.reliability import PART_ASKED, WHOLE_ASKED, Vote
 
-#: Fewer cases than these do not tell what distance is usual.
-FEWEST = 20
 #: Cases beside the ranking that have the other finding, and folded ones told by id.
 OTHERS, MOST_ALIKE = 6, 100
 #: How many are folded under a case, the ids of the first of them, and their distances.
@@ -32,11 +29,6 @@ def coordinates_of(loaded: LoadedMetric, index: Index | ScanIndex | ClickIndex, 
     return np.asarray(loaded.embedding[rows], dtype=np.float64)
 
 
-def usual_nearest(nearest: Matrix | None) -> float | None:
-    """The usual squared distance from a case to its nearest, from those of some; ``None`` for too few."""
-    return None if nearest is None or len(nearest) < FEWEST else float(np.median(nearest))
-
-
 def is_as_calibrated(
     loaded: LoadedMetric,
     asked: EmbeddedQuery,
@@ -45,12 +37,12 @@ def is_as_calibrated(
     fold_duplicates: bool,
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not hide_same_patient and asked.patient and (loaded.patients[voters] == asked.patient).any():
+    if not hide_same_patient and asked.own_cases(loaded.patients)[voters].any():
         return False
     if fold_duplicates:
         return True
     keys = loaded.keys[voters].tolist()
-    return len(set(keys)) == len(keys) and asked.key not in keys
+    return len(set(keys)) == len(keys) and not asked.copies_among(loaded.keys)[voters].any()
 
 
 def nearest_others(
@@ -95,8 +87,8 @@ def folded_under(
         found = []
         if ranking.folded[at]:
             copies = loaded.keys == loaded.keys[place]
-            if hide_same_patient and asked.patient:
-                copies &= loaded.patients != asked.patient
+            if hide_same_patient:
+                copies &= ~asked.own_cases(loaded.patients)
             found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
         stands = int(ranking.rows[same[at]])
         n, rows, distances = out.get(stands, (0, (), ()))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
@@ -22,7 +22,7 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import Entry
 from semblance.core.searches.query import Query
@@ -30,7 +30,7 @@ from semblance.core.searches.relevance_feedback import Coordinates, feedback_tri
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
-from semblance.core.workflows.searches.search_result import query_features
+from semblance.core.workflows.searches.query_features import embed_query, query_features
 
 #: The name a loaded keeps its session under.
 _SESSION = "session"
@@ -147,12 +147,23 @@ class RefinementSession:
         return 0 if judged is None else len(judged.triplets)
 
     def judged_rows(self, entries: Sequence[Entry]) -> Rows:
-        """Ids of the cases that were judged or asked about."""
+        """Ids of the cases that were judged, and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
+        for image in sorted({one.query for one in judgements if self.place_of(one.query) is None}):
+            places += self._places_of_image(Path(image))
         rows: Rows = self.loaded.rows[places]
         return rows
+
+    def _places_of_image(self, image: Path) -> list[int]:
+        """The cases of its patient and its copies; none of an image that is gone."""
+        try:
+            embedded = embed_query(self.loaded, Query(image=image))
+        except SemblanceError:
+            return []
+        known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+        return np.concatenate(known).tolist() if known else []
 
     # Ranking
 
@@ -202,8 +213,7 @@ class RefinementSession:
         others = np.ones(len(rows), dtype=np.bool_)
         if asked.row is not None:
             others[asked.row] = False
-        if asked.patient:
-            others &= loaded.patients != asked.patient
+        others &= ~asked.own_cases(loaded.patients)
         ranks = np.empty(len(rows), dtype=np.int64)
         ranks[order] = np.cumsum(others[order]) - others[order]
         return ranks

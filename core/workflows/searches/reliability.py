@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
-    from semblance.core.retrieval.ranking import Query as EmbeddedQuery
+    from semblance.core.retrieval.ranking import EmbeddedQuery
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
@@ -146,7 +148,10 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
 
 
 def trained_on(loaded: LoadedMetric, asked: EmbeddedQuery) -> bool:
-    """Whether the metric was trained on the query or a case of its patient."""
-    if asked.row is not None and int(loaded.rows[asked.row]) in loaded.trained_rows:
+    """Whether the metric was trained on the query, a copy of it or a case of its patient."""
+    known = [places for places in (asked.same_patient, asked.copies) if places is not None]
+    if asked.row is not None:
+        known.append(np.array([asked.row]))
+    if any(row in loaded.trained_rows for places in known for row in loaded.rows[places].tolist()):
         return True
     return bool(asked.patient) and asked.patient in loaded.trained_patients

@@ -12,25 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.neighbour_votes import VOTERS
-from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import Query as EmbeddedQuery
-from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import UNUSUAL
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
-from semblance.core.workflows.searches.neighbourhoods import far_quantile
+from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.ranking_parts import (
-    FEWEST,
     Folded,
     coordinates_of,
     folded_under,
@@ -38,7 +34,6 @@ from semblance.core.workflows.searches.ranking_parts import (
     nearest_others,
     other_kind_of_query,
     query_warnings,
-    usual_nearest,
 )
 from semblance.core.workflows.searches.reliability import FEWER, Vote, vote_of
 
@@ -264,95 +259,3 @@ def _lines(
                 )
             )
     return tuple(lines)
-
-
-def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
-    """The query in the metric's coordinates, and who it is."""
-    place = patient = None
-    key = -1
-    if query.case is not None:
-        row = loaded.row_of(query.case)
-        place, patient, key = loaded.place_of(row), loaded.patient_of(row), loaded.key_of(row)
-        if query.region is None and place is not None:
-            tie = None if loaded.ties is None else loaded.ties[place]
-            return EmbeddedQuery(loaded.embedding[place], tie, place, patient, key)
-    numbers = query_features(loaded, query)[None, :]
-    tie = loaded.metric.tie_break(numbers)
-    return EmbeddedQuery(
-        loaded.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
-    )
-
-
-def query_features(loaded: LoadedMetric, query: Query) -> Any:
-    """(d,) features of the query, float64.
-
-    Raises:
-        BadInput: no such case, no features for it, or an image that cannot be read.
-    """
-    if query.case is not None and query.region is None:
-        return case_features(loaded, query.case)
-    feature_set = loaded.feature_set
-    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
-    if extractor.version != feature_set.version:
-        raise SemblanceError(
-            tr_lazy(
-                "The features '{feature_set}' were made by another version of {title}.",
-                feature_set=feature_set.name,
-                title=extractor.title,
-            ),
-            "Extract them again, then train anew.",
-        )
-    if query.case is not None:
-        details = loaded.library.catalogue.details([loaded.row_of(query.case)])
-        case = next(iter(details.values()))
-        if case.address is None:
-            raise BadInput(
-                tr_lazy("The case {case} has no image.", case=query.case),
-                "Search with the whole case instead.",
-            )
-        address, shown = case.address, case.region
-    else:
-        assert query.image is not None
-        if not extractor.needs_image:
-            raise BadInput(
-                tr_lazy(
-                    "An image cannot be compared by '{feature_set}': these are a table's own columns.",
-                    feature_set=feature_set.name,
-                ),
-                "Ask with --case, or choose a metric on image features.",
-            )
-        address, shown = ImageAddress(query.image), None
-    with ImageReader() as reader:
-        if extractor.volumes and reader.is_stack(address):
-            region = query.region
-            if region is not None and region.z is None and shown is not None:
-                # Drawn without a slice it lies on the one that is shown.
-                region = replace(region, z=shown.middle_slice)
-            with reader.stack(address) as stack:
-                prepared = extractor.prepare_stack(stack, region)
-            return extractor.measure([prepared])[0].astype(np.float64)
-        image = reader.open(address, query.region or shown)
-    return extractor.extract(image, query.region).astype(np.float64)
-
-
-def case_features(loaded: LoadedMetric, case: str) -> Any:
-    """(d,) features of a case as extracted, float64.
-
-    Raises:
-        BadInput: no such case, or no features for it.
-    """
-    row = loaded.row_of(case)
-    ids, values = loaded.library.features.read(loaded.feature_set, np.array([row]))
-    if not len(ids):
-        raise BadInput(
-            tr_lazy(
-                "The case {case} has no numbers in the feature set '{feature_set}'.",
-                case=case,
-                feature_set=loaded.feature_set.name,
-            ),
-            tr_lazy(
-                "Extract them: semblance features LIB --extractor {extractor}.",
-                extractor=loaded.feature_set.extractor,
-            ),
-        )
-    return values[0].astype(np.float64)

@@ -15,6 +15,7 @@ from semblance.core.searches.concepts import REACH, direction, spread
 from semblance.core.searches.examples import shifted_query
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession
 
 Mask = npt.NDArray[np.bool_]
@@ -107,13 +108,19 @@ def _examples(session: RefinementSession, examples: tuple[Query, ...], left_out:
 
 
 def _allowed(session: RefinementSession, search: Search) -> Mask | None:
-    examples = [one.case for one in (*search.like, *search.unlike) if one.case is not None]
-    places = [place for case in examples if (place := session.place_of(case)) is not None]
-    if not places:
-        return None
-    allowed = np.ones(len(session.loaded.rows), dtype=np.bool_)
-    allowed[places] = False
-    if search.hide_same_patient:
-        patients = {patient for place in places if (patient := session.loaded.patients[place])}
-        allowed &= np.array([patient not in patients for patient in session.loaded.patients], dtype=np.bool_)
-    return allowed
+    """Cases that may answer: no example, and where patients are hidden none of an example's patient."""
+    loaded = session.loaded
+    allowed = np.ones(len(loaded.rows), dtype=np.bool_)
+    for example in (*search.like, *search.unlike):
+        try:
+            embedded = embed_query(loaded, example)
+        except SemblanceError:
+            # Left out of the shift as well, which says so.
+            continue
+        if embedded.row is not None:
+            allowed[embedded.row] = False
+        if search.hide_same_patient:
+            allowed &= ~embedded.own_cases(loaded.patients)
+        if search.fold_duplicates and embedded.copies is not None:
+            allowed[embedded.copies] = False
+    return None if allowed.all() else allowed

@@ -123,7 +123,7 @@ CREATE TABLE slices (
 );
 CREATE INDEX ix_slices_file ON slices (file);
 INSERT INTO meta VALUES ('schema', '4');
-INSERT INTO sources VALUES (1, 'folder', 's', '/images/s', '[]', '2026-01-05T10:00:00+00:00', 1);
+INSERT INTO sources VALUES (1, 'folder', 's', '/pictures/s', '[]', '2026-01-05T10:00:00+00:00', 1);
 INSERT INTO files VALUES (1, 1, '0.png', 100, 0, 'hash0', 'ok', '');
 INSERT INTO cases VALUES (1, 's/0.png', 1, '', NULL, 'benign', 'P0', NULL, '{"view": "CC"}', 10, 20, 'c0', NULL, NULL);
 INSERT INTO files VALUES (2, 1, '1.png', 101, 1, 'hash1', 'ok', '');

@@ -46,7 +46,7 @@ def assigned(name: str) -> list[str]:
 def test_what_the_spec_names_is_installed():
     for decoder in assigned("DECODERS"):
         assert importlib.util.find_spec(decoder) is not None, decoder
-    for package in assigned("TOLD_BY_METADATA"):
+    for package in assigned("WITH_METADATA"):
         assert importlib.metadata.version(package)
 
 
@@ -190,6 +190,10 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
     own = [source for source, _ in analysis["datas"] if not source.startswith("/site/")]
     assert own
     assert all(Path(source).exists() for source in own)
+    places = {(Path(source).name, place) for source, place in analysis["datas"]}
+    assert ("semblance.svg", "semblance/resources") in places
+    assert ("semblance.mo", "semblance/resources/translations/de/LC_MESSAGES") in places
+    assert not any("screenshots" in place or source.endswith(".po") for source, place in analysis["datas"])
     program = made["EXE"][1]
     icon = {"linux": None, "win32": "semblance.ico", "darwin": "semblance.icns"}[system]
     assert (Path(program["icon"]).name if program["icon"] else None) == icon

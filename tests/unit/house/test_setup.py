@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -124,3 +125,18 @@ def test_only_a_refusing_network_is_told_apart_and_only_for_the_extra(bootstrap,
     assert bootstrap.main(["test"]) == 1
     bootstrap.VENV.rename(bootstrap.DEEP_VENV)
     assert bootstrap.main(["deep"]) == status
+
+
+def test_make_help_lists_every_target_in_groups():
+    text = (TOP / "Makefile").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith(".PHONY:")]
+    targets = {name for name in line.split()[1:] if not name.startswith("setup-")}
+    shown = subprocess.run(["make", "help"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+    lines = shown.splitlines()
+    assert {one.split()[1] for one in lines if one.startswith("  make ")} == targets
+    assert [one for one in lines if one and not one.startswith(" ")] == [
+        "Use",
+        "Develop",
+        "Measure",
+        "Release",
+    ]

@@ -18,11 +18,8 @@ from semblance.app.evaluation.panel import (
     EvaluationPanel,
 )
 from semblance.app.evaluation.score_table import FULL
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State, TrainingRun
+from semblance.app.shell.state import TrainingRun
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
@@ -31,6 +28,7 @@ from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches import rank_cases
+from tests.helpers.contexts import make_context
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 
@@ -291,7 +289,7 @@ def test_another_library_leaves_nothing_behind(panel, context):
 
 def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
     jobs = Jobs()
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
     context.state.set_library(BOARD)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]

@@ -96,7 +96,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("library map", "Map of the library"),
         ("print a pdf", "Write a report…"),
         ("backup", "Back up library…"),
-        ("repair the library", "Check this library…"),
+        ("repair the library", "Verify library…"),
         ("undo the judgement", "Undo the last judgement"),
     ],
 )
@@ -124,7 +124,7 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
     window = MainWindow()
     qtbot.addWidget(window)
     for command in COMMANDS:
-        action = window.actions_[command.id]
+        action = window.context.actions[command.id]
         heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
         assert heard, command.id
         assert action in window.top.menu[command.menu].actions()

@@ -6,17 +6,15 @@ from PIL import Image as PILImage
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.viewer.image_menu import copy_seen, image_menu, save_seen
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import Window
 from semblance.app.viewer.window_presets import MOST, forget_preset, keep_preset, own_presets
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
+from tests.helpers.contexts import make_context
 from tests.helpers.showing import on_screen
 
 
@@ -78,7 +76,7 @@ def test_damaged_settings_give_no_presets(settings, text):
 @pytest.fixture
 def context(settings):
     jobs = Jobs()
-    yield Context(State(), jobs, Messages(), settings)
+    yield make_context(jobs, settings)
     jobs.shutdown()
 
 

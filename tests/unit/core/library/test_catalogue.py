@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord
-from tests.helpers.libraries import fill, make_library, numbers_set, result_rows, values_of
+from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, values_of
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_cases_keep_their_rows_when_written_again(library):
 
 
 def test_cases_that_show_something_else_lose_their_numbers_in_the_same_transaction(library):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     (source,) = sources(library)
     changed = library.catalogue.put(
@@ -128,7 +128,7 @@ def test_labels_are_changed_without_touching_the_rest(library):
 
 def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(library):
     catalogue, (source,) = library.catalogue, sources(library)
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows[:5], values_of(rows[:5]), [(6, "c5", "unreadable")])
     catalogue.remove(source, ["5.png"], ["s/5.png", "s/0.png"])
     assert [r.case_id for r in catalogue.all_cases()] == ["s/1.png", "s/2.png", "s/3.png", "s/4.png"]
@@ -175,7 +175,7 @@ def test_the_stamp_changes_with_every_write_of_anyone(library):
 
 def test_many_cases_are_asked_for_at_once(library):
     source = fill(library, range(25_000))
-    rows = result_rows(library)
+    rows = case_rows(library)
     assert len(library.catalogue.details(rows.tolist())) == 25_000
     library.catalogue.set_state(source, [f"{n}.png" for n in range(25_000)], "missing")
     library.catalogue.remove(source, [], [f"s/{n}.png" for n in range(24_990)])

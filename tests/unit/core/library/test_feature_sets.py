@@ -12,7 +12,7 @@ from semblance.core.library.feature_stores import chunk_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.library.schema import feature_chunks
-from tests.helpers.libraries import fill, make_library, numbers_set, result_rows, values_of
+from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, values_of
 from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
@@ -30,7 +30,7 @@ def read(library, made, rows=None):
 
 
 def test_numbers_come_back_with_their_cases_in_order(library):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     for part in (rows[12:], rows[3:9], rows[:3]):
         shuffled = np.random.default_rng(0).permutation(part)
         assert library.features.write_chunk(made, shuffled, values_of(shuffled)) == len(part)
@@ -52,7 +52,7 @@ def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatc
     def refuse(*_args, **_named):
         raise PermissionError(13, "Permission denied")
 
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     monkeypatch.setattr(zarr, "open_array", refuse)
     with pytest.raises(BadInput, match=r"1\.zarr\) cannot be read: Permission denied\. Look who may read it"):
@@ -61,7 +61,7 @@ def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatc
 
 def test_many_chunks_and_blocks_of_them(library):
     fill(library, range(1000))
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     for start in range(0, 1000, CHUNK):
         part = rows[start : start + CHUNK]
         library.features.write_chunk(made, part, values_of(part))
@@ -83,7 +83,7 @@ def test_an_empty_set_reads_empty(library):
 
 
 def test_a_case_is_counted_once(library):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     assert library.features.write_chunk(made, rows[:10], values_of(rows[:10])) == 10
     wrong = np.zeros((10, 3), np.float32)
     assert library.features.write_chunk(made, rows[5:15], wrong) == 5
@@ -94,7 +94,7 @@ def test_a_case_is_counted_once(library):
 
 
 def test_forgotten_cases_wait_again_and_get_new_numbers(library):
-    made, other, rows = numbers_set(library), numbers_set(library, "other", 2), result_rows(library)
+    made, other, rows = numbers_set(library), numbers_set(library, "other", 2), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     library.features.write_chunk(other, rows[:4], values_of(rows[:4], 2))
     library.features.forget([2, 5])
@@ -110,7 +110,7 @@ def test_forgotten_cases_wait_again_and_get_new_numbers(library):
 
 
 def test_cases_that_changed_while_they_were_read_are_left_out(library):
-    made, rows = numbers_set(library), result_rows(library)[:4]
+    made, rows = numbers_set(library), case_rows(library)[:4]
     contents = [f"c{n}" for n in range(4)]
     fill(library, [1], content="new ")
     library.catalogue.remove(library.catalogue.sources()[0], ["3.png"], ["s/3.png"])
@@ -120,7 +120,7 @@ def test_cases_that_changed_while_they_were_read_are_left_out(library):
 
 
 def test_failures_are_kept_until_the_case_shows_something_else(library):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     nothing = np.empty((0, 3), np.float32)
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
     assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
@@ -161,14 +161,14 @@ def test_a_left_over_store_is_replaced(library):
     store = library.path / "features" / "1.zarr"
     store.mkdir()
     (store / "zarr.json").write_text("half")
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     assert read(library, made)[0] == rows.tolist()
 
 
 @pytest.mark.parametrize("damage", ["no store", "no chunk", "cut chunk", "cut description", "shorter"])
 def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows[:10], values_of(rows[:10]))
     library.features.write_chunk(made, rows[10:], values_of(rows[10:]))
     store = library.path / "features" / f"{made.id}.zarr"
@@ -195,7 +195,7 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("damage", ["changed places", "an older one", "gone"])
 def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, dtype):
-    made, rows = numbers_set(library, dtype=dtype), result_rows(library)
+    made, rows = numbers_set(library, dtype=dtype), case_rows(library)
     for part in (rows[:10], rows[10:]):
         library.features.write_chunk(made, part, values_of(part))
     one, two = (chunk_file(library.features.store_of(made), number) for number in (0, 1))
@@ -219,7 +219,7 @@ def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, d
 
 
 def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(library, monkeypatch):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     for part in (rows[:10], rows[10:]):
         library.features.write_chunk(made, part, values_of(part))
     real = feature_sets.sum_of_chunk
@@ -236,7 +236,7 @@ def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(libr
 
 
 def test_chunks_written_before_there_were_sums_of_them_are_read(library):
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     with library.catalogue.writing() as connection:
         connection.execute(feature_chunks.update().values(file_sum=None))
@@ -245,7 +245,7 @@ def test_chunks_written_before_there_were_sums_of_them_are_read(library):
 
 
 def test_rows_of_tables_may_miss_every_value(library):
-    made, rows = numbers_set(library, dtype="float64"), result_rows(library)
+    made, rows = numbers_set(library, dtype="float64"), case_rows(library)
     library.features.write_chunk(made, rows, np.full((20, 3), np.nan))
     assert np.isnan(read(library, made)[1]).all()
     assert store_state(library.features, made).damaged == ()
@@ -255,10 +255,10 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
     code = (
         "import sys\nimport numpy as np\nfrom pathlib import Path\n"
         "from semblance.core.library.library import Library\n"
-        "from tests.helpers.libraries import numbers_set, result_rows, values_of\n"
+        "from tests.helpers.libraries import numbers_set, case_rows, values_of\n"
         "with Library.open(Path(sys.argv[1])) as library:\n"
         "    sys.stdin.readline()\n"
-        "    made, rows = numbers_set(library), result_rows(library)\n"
+        "    made, rows = numbers_set(library), case_rows(library)\n"
         "    rows = np.random.default_rng(int(sys.argv[2])).permutation(rows)\n"
         "    for start in range(0, len(rows), 30):\n"
         "        part = rows[start : start + 30]\n"
@@ -266,7 +266,7 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
     )
     fill(library, range(600))
     at_once(code, *((library.path, seed) for seed in range(2)))
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     counted = np.concatenate(list(library.features.chunk_rows(made).values()))
     assert sorted(counted.tolist()) == rows.tolist()
     ids, values = read(library, made)
@@ -280,7 +280,7 @@ def test_a_store_of_another_form_is_not_read(library):
 
     import zarr
 
-    made, rows = numbers_set(library), result_rows(library)
+    made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     store = library.features.store_of(made)
     for form, chunks, dtype in (

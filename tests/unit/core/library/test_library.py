@@ -10,7 +10,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library import library as library_module
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, DERIVED
-from tests.helpers.libraries import make_library, numbers_set, raw, result_rows, tables_of
+from tests.helpers.libraries import case_rows, make_library, numbers_set, raw, tables_of
 from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
@@ -142,7 +142,7 @@ def test_a_library_of_rooms_that_were_deleted_still_works(tmp_path):
         (path / room).rmdir()
     with Library.open(path) as opened:
         made = numbers_set(opened)
-        rows = result_rows(opened)
+        rows = case_rows(opened)
         opened.features.write_chunk(made, rows, np.zeros((len(rows), 3), np.float32))
         assert opened.features.cases_of(made).tolist() == rows.tolist()
 
@@ -156,7 +156,7 @@ def read_only(tmp_path, monkeypatch):
     path = make_library(tmp_path / "lib")
     with Library.open(path) as opened:
         made = numbers_set(opened)
-        rows = result_rows(opened)
+        rows = case_rows(opened)
         opened.features.write_chunk(made, rows, np.zeros((len(rows), 3), np.float32))
         opened.save_search("mine", {"k": 3})
         opened.thumbnails.put([("c0", b"jpeg")])

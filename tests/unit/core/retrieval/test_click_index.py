@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
 
 def trained(Z: np.ndarray, seed: int, t: int = 40) -> FeedbackForm:
@@ -70,7 +70,7 @@ def test_it_ranks_like_any_index_with_patients_hidden() -> None:
     index = ClickIndex(Z, Z[0])
     index.form = trained(Z, 2)
     patients = np.array([f"P{n // 3}" for n in range(60)], dtype=object)
-    ranking = rank(index, Query(Z[0], None, 0, "P0"), 10, patients=patients)
+    ranking = rank(index, EmbeddedQuery(Z[0], None, 0, "P0"), 10, patients=patients)
     order = [r for r in np.argsort(index.form.squared(Z - Z[0])).tolist() if r > 2]
     assert ranking.rows.tolist() == order[:10]
     allowed = np.zeros(60, dtype=np.bool_)

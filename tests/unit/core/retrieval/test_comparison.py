@@ -5,7 +5,7 @@ import pytest
 
 from semblance.core.retrieval.comparison import kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query
+from semblance.core.retrieval.ranking import EmbeddedQuery
 
 
 def _naive_tau(a, b):
@@ -65,7 +65,7 @@ def test_the_whole_order_is_every_distance_sorted_without_kin_and_copies():
     rows = rng.integers(0, 4, (60, 3)).astype(np.float64)
     patients = np.array([f"P{n // 3}" if n % 5 else None for n in range(60)], dtype=object)
     keys = rng.integers(-1, 25, 60)
-    query = Query(rows[7], None, 7, patients[7], int(keys[7]))
+    query = EmbeddedQuery(rows[7], None, 7, patients[7], int(keys[7]))
     ranking, order = whole_order(Index(rows), query, 10, patients=patients, keys=keys)
     by_distance = sorted(range(60), key=lambda n: (((rows[n] - rows[7]) ** 2).sum(), n))
     expected, seen = [], set()

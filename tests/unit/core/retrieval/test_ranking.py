@@ -5,13 +5,13 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
 LINE = Index(np.arange(10.0)[:, None])
 
 
 def test_the_query_itself_never_answers_and_is_not_counted():
-    ranking = rank(LINE, Query(np.array([3.0]), row=3), 3)
+    ranking = rank(LINE, EmbeddedQuery(np.array([3.0]), row=3), 3)
     assert ranking.rows.tolist() == [2, 4, 1]
     assert ranking.distances.tolist() == [1, 1, 4]
     assert (ranking.hidden_same_patient, ranking.hidden_near_duplicates) == (0, 0)
@@ -20,7 +20,7 @@ def test_the_query_itself_never_answers_and_is_not_counted():
 @pytest.mark.parametrize("kind", [str, object])
 def test_cases_of_the_same_patient_are_hidden_and_those_in_reach_counted(kind):
     patients = np.array(["p", "p", "q", "p", "", "q", "q", "p", "q", "p"], dtype=kind)
-    ranking = rank(LINE, Query(np.array([0.0]), row=0, patient="p"), 3, patients=patients)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), row=0, patient="p"), 3, patients=patients)
     assert ranking.rows.tolist() == [2, 4, 5]
     assert ranking.hidden_same_patient == 2
 
@@ -28,13 +28,13 @@ def test_cases_of_the_same_patient_are_hidden_and_those_in_reach_counted(kind):
 @pytest.mark.parametrize("unknown", [None, ""])
 def test_unknown_patients_are_no_ones(unknown):
     patients = np.array([unknown] * 10, dtype=object)
-    ranking = rank(LINE, Query(np.array([0.0]), patient=unknown), 4, patients=patients)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), patient=unknown), 4, patients=patients)
     assert ranking.rows.tolist() == [0, 1, 2, 3]
 
 
 def test_near_duplicates_are_folded_into_the_nearest_of_them():
     keys = np.array([-1, 7, 7, -1, 7, 5, 5, -1, -1, 7])
-    ranking = rank(LINE, Query(np.array([0.0])), 4, keys=keys)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0])), 4, keys=keys)
     assert ranking.rows.tolist() == [0, 1, 3, 5]
     assert ranking.folded.tolist() == [0, 3, 0, 1]
     assert ranking.hidden_near_duplicates == 4
@@ -42,14 +42,14 @@ def test_near_duplicates_are_folded_into_the_nearest_of_them():
 
 def test_folding_goes_on_until_enough_different_cases_are_found():
     keys = np.array([4] * 8 + [-1, 3])
-    ranking = rank(LINE, Query(np.array([0.0])), 3, keys=keys)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0])), 3, keys=keys)
     assert ranking.rows.tolist() == [0, 8, 9]
-    assert rank(LINE, Query(np.array([0.0])), 8, keys=keys).rows.tolist() == [0, 8, 9]
+    assert rank(LINE, EmbeddedQuery(np.array([0.0])), 8, keys=keys).rows.tolist() == [0, 8, 9]
 
 
 def test_copies_of_the_query_are_left_out_and_counted():
     keys = np.array([4, 1, 4, 2, 3, 5, 6, 4, 8, 9])
-    ranking = rank(LINE, Query(np.array([0.0]), row=0, key=4), 3, keys=keys)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), row=0, key=4), 3, keys=keys)
     assert ranking.rows.tolist() == [1, 3, 4]
     assert ranking.hidden_near_duplicates == 1
 
@@ -57,27 +57,27 @@ def test_copies_of_the_query_are_left_out_and_counted():
 def test_a_filter_counts_nothing_it_leaves_out():
     patients = np.array(["p"] * 5 + ["q"] * 5)
     allowed = np.arange(10) % 2 == 1
-    ranking = rank(LINE, Query(np.array([0.0]), patient="p"), 9, patients=patients, allowed=allowed)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), patient="p"), 9, patients=patients, allowed=allowed)
     assert ranking.rows.tolist() == [5, 7, 9]
     assert ranking.hidden_same_patient == 2
     assert allowed.sum() == 5
 
 
 def test_nobody_left_is_an_empty_ranking():
-    ranking = rank(LINE, Query(np.array([0.0]), patient="p"), patients=np.array(["p"] * 10))
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), patient="p"), patients=np.array(["p"] * 10))
     assert len(ranking.rows) == 0
     assert ranking.hidden_same_patient == 0
 
 
 def test_equal_distances_follow_the_tie_break():
     index = Index(np.zeros((4, 1)), np.array([[3.0], [1.0], [2.0], [0.0]]))
-    query = Query(np.zeros(1), tie_break=np.zeros(1))
+    query = EmbeddedQuery(np.zeros(1), tie_break=np.zeros(1))
     assert rank(index, query, 3).rows.tolist() == [3, 1, 2]
 
 
 def test_columns_that_do_not_fit_are_refused():
     with pytest.raises(BadInput, match="patients"):
-        rank(LINE, Query(np.zeros(1)), patients=np.array(["p"]))
+        rank(LINE, EmbeddedQuery(np.zeros(1)), patients=np.array(["p"]))
 
 
 def test_what_is_folded_is_counted_as_one_by_one():
@@ -85,7 +85,9 @@ def test_what_is_folded_is_counted_as_one_by_one():
     for _ in range(20):
         keys, allowed = rng.integers(-4, 12, size=60), rng.random(60) < 0.7
         index = Index(rng.normal(size=(60, 3)))
-        ranking = rank(index, Query(np.zeros(3), row=5, key=int(keys[5])), 6, keys=keys, allowed=allowed)
+        ranking = rank(
+            index, EmbeddedQuery(np.zeros(3), row=5, key=int(keys[5])), 6, keys=keys, allowed=allowed
+        )
         mask = allowed & (np.arange(60) != 5)
         if keys[5] >= 0:
             mask &= keys != keys[5]

@@ -11,7 +11,7 @@ from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.distances import LinearDistance, SignedDistance, VoteDistance
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from tests.helpers.naive_bdm import problem
 
@@ -87,7 +87,7 @@ def test_a_metric_without_coordinates_is_ranked_by_its_own_distances(kind, setti
         metric.embed(X)
     coordinates, ties = metric.coordinates(X), metric.tie_break(X)
     index = index_for(metric.distance, coordinates, ties)
-    ranking = rank(index, Query(coordinates[4], ties[4], row=4), 10)
+    ranking = rank(index, EmbeddedQuery(coordinates[4], ties[4], row=4), 10)
     d = metric.distances(X[4:5], X)[0]
     assert ranking.distances.tolist() == sorted(np.delete(d, 4).tolist())[:10]
     for row, distance in zip(ranking.rows, ranking.distances, strict=True):

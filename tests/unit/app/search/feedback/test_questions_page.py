@@ -13,10 +13,6 @@ from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
 from semblance.app.search.feedback.question_section import AskSection
 from semblance.app.search.feedback.questions_page import AskNextPanel
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.widgets.thumbnail_loader import Thumbnails, ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.searches.judgement import Kind
@@ -24,6 +20,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.contexts import make_context
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -226,7 +223,7 @@ def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
 def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -> None:
     import dataclasses
 
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     context.state.set_library(dataclasses.replace(read_snapshot(trained), writable=False))
     context.state.set_metric("plain")
     ask(context, jobs)

@@ -12,16 +12,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.query.query_notice import breakable
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.widgets.cards.case_drag import mime_data
 from semblance.app.widgets.cards.case_model import Deck
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.contexts import make_context
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 from tests.helpers.showing import on_screen
 
@@ -271,7 +268,7 @@ def test_folders_and_several_files_are_not_taken(panel, tmp_path):
 
 def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
     jobs = Jobs()
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     panel = on_screen(qtbot, QueryPanel(context), 336, 640)
     search_operations.ask(context, Query(image=image_file(tmp_path, size=(700, 500))))
     qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)

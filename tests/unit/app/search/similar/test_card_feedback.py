@@ -10,10 +10,6 @@ from semblance.app.search.feedback import refine_metric as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.widgets.cards.card_parts import thumbs_of
 from semblance.app.widgets.thumbnail_loader import Thumbnails
 from semblance.core.library.library import Library
@@ -21,6 +17,7 @@ from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
+from tests.helpers.contexts import make_context
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 
@@ -259,7 +256,7 @@ def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
 
 def test_two_windows_share_a_ledger(panel, context, jobs):
     """What the other one judged is in the ledger with the next click here."""
-    other = Context(State(), jobs, Messages(), Settings())
+    other = make_context(jobs)
     other.state.set_library(read_snapshot(context.state.path))
     other.state.restore_search(context.state.search)
     search_operations.rank(other)

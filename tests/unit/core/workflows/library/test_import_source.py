@@ -17,13 +17,13 @@ from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pattern, png_claiming
 from tests.helpers.images import striped_folder
 from tests.helpers.importing import arrays, counts, facts
-from tests.helpers.libraries import numbers_set, raw, result_rows, tables_of, values_of
+from tests.helpers.libraries import case_rows, numbers_set, raw, tables_of, values_of
 from tests.helpers.listening import Listening
 
 
 def give_numbers(library: Path) -> None:
     with Library.open(library) as opened:
-        rows = result_rows(opened)
+        rows = case_rows(opened)
         opened.features.write_chunk(numbers_set(opened), rows, values_of(rows))
 
 

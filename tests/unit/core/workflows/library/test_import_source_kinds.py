@@ -12,7 +12,7 @@ from semblance.core.workflows.library.import_source import import_source, recogn
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.images import striped_folder
 from tests.helpers.importing import arrays, counts, facts
-from tests.helpers.libraries import result_rows
+from tests.helpers.libraries import case_rows
 from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
@@ -101,7 +101,7 @@ def test_a_table_and_again(tmp_path, library):
     assert (result.kind, *counts(result)) == ("table", 8, 0, 0, 0)
     with Library.open(library) as opened:
         made = opened.features.make("raw", "raw", 1, {}, [("size", "size"), ("age", "age")], dtype="float64")
-        rows_, values = opened.catalogue.numbers(result_rows(opened).tolist())
+        rows_, values = opened.catalogue.numbers(case_rows(opened).tolist())
         opened.features.write_chunk(made, rows_, values)
     assert counts(import_source(source, library)) == (0, 8, 0, 0)
     rows[3][1], rows[4][1] = "99", "words"

@@ -18,11 +18,11 @@ from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.maintenance.backup import back_up, restore
 from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.libraries import (
+    case_rows,
     fill,
     make_library,
     numbers_set,
     raw,
-    result_rows,
     tables_of,
     values_of,
 )
@@ -32,7 +32,7 @@ from tests.helpers.libraries import (
 def library(tmp_path) -> Path:
     path = make_library(tmp_path / "lib.semblance", cases=20)
     with Library.open(path) as opened:
-        made, rows = numbers_set(opened), result_rows(opened)
+        made, rows = numbers_set(opened), case_rows(opened)
         opened.features.write_chunk(made, rows[:12], values_of(rows[:12]))
         opened.features.write_chunk(made, rows[12:], values_of(rows[12:]))
         opened.save_search("mine", {"query": "s/0.png"})
@@ -83,7 +83,7 @@ def test_a_library_that_is_written_to_meanwhile_is_backed_up_as_it_was_at_one_mo
         copy(source, target)
         with Library.open(library) as opened:
             fill(opened, range(100, 120), source="later")
-            rows = result_rows(opened)[-20:]
+            rows = case_rows(opened)[-20:]
             opened.features.write_chunk(opened.features.get(None), rows, values_of(rows))
 
     with Library.open(library) as opened:

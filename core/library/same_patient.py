@@ -1,0 +1,44 @@
+"""Catalogued cases that are of a given patient, study or file: looked up by index or in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from semblance.core.library.database import in_parts
+from semblance.core.library.schema import cases, files, slices
+
+if TYPE_CHECKING:
+    from semblance.core.imaging.dicom.patient_identity import PatientKeys
+    from semblance.core.library.catalogue import Catalogue
+
+
+def cases_of_file(catalogue: Catalogue, digest: str) -> set[int]:
+    """Row ids of the cases of which a file or a slice has the content hash ``digest``."""
+    found = sa.select(files.c.id).where(files.c.hash == digest)
+    whole = catalogue.read(sa.select(cases.c.id).where(cases.c.file.in_(found)))
+    part = catalogue.read(sa.select(slices.c.case).where(slices.c.file.in_(found)))
+    return {int(row[0]) for row in (*whole, *part)}
+
+
+def cases_of_study(catalogue: Catalogue, keys: PatientKeys) -> set[int]:
+    """Row ids of the cases of the study or the accession number of ``keys``, as the library writes them."""
+    named = {"study": keys.study, "order": keys.accession}
+    wanted = [cases.c.attributes[name].as_string() == key for name, key in named.items() if key]
+    if not wanted:
+        return set()
+    return {int(row.id) for row in catalogue.read(sa.select(cases.c.id).where(sa.or_(*wanted)))}
+
+
+def cases_of_other_issuers(catalogue: Catalogue, rows: Collection[int], issuer: str) -> set[int]:
+    """Those of the row ids ``rows`` whose patient's id is known to come from another issuer than ``issuer``."""
+    if not issuer:
+        return set()
+    named = cases.c.attributes["issuer"].as_string()
+    out: set[int] = set()
+    for part in in_parts(sorted(rows)):
+        query = sa.select(cases.c.id).where(cases.c.id.in_(part), named.is_not(None), named != issuer)
+        out |= {int(row.id) for row in catalogue.read(query)}
+    return out

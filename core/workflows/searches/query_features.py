@@ -1,0 +1,161 @@
+"""The features of a query: read for a case of the library, measured on an image from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import Image, ImageAddress, ImageReader
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.distance import Matrix
+from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.query_identity import identify_image
+
+#: The name a loaded metric keeps images from outside under, and how many.
+_OUTSIDE, _KEPT = "outside images", 64
+
+
+def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
+    """The query in the metric's coordinates, with its patient and its copies among the cases.
+
+    Raises:
+        BadInput: no such case, no features for it, or an image that cannot be read.
+    """
+    if query.case is None:
+        return _outside_image(loaded, query).embedded
+    row = loaded.row_of(query.case)
+    place = loaded.place_of(row)
+    if query.region is None and place is not None:
+        return loaded.case_query(place)
+    vector, tie = _embed(loaded, query_features(loaded, query))
+    return EmbeddedQuery(vector, tie, place, loaded.patient_of(row), loaded.key_of(row))
+
+
+def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
+    """(d,) features of the query as extracted, float64.
+
+    Raises:
+        BadInput: no such case, no features for it, or an image that cannot be read.
+    """
+    if query.case is None:
+        return _outside_image(loaded, query).features
+    return case_features(loaded, query.case) if query.region is None else _measure(loaded, query)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _OutsideImage:
+    """What is known of an image from outside: its features (d,), and where and whose it is."""
+
+    features: Matrix
+    embedded: EmbeddedQuery
+
+
+def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
+    """Measured once for as long as the file stays the same: every click asks again."""
+    assert query.image is not None
+    known: dict[object, _OutsideImage] = loaded.kept.setdefault(_OUTSIDE, {})
+    key = (query, _stamp(query.image))
+    if key not in known:
+        features, image = _measure(loaded, query)
+        assert image is not None
+        vector, tie = _embed(loaded, features)
+        identity = identify_image(loaded, query.image, image, EmbeddedQuery(vector, tie))
+        embedded = EmbeddedQuery(
+            vector, tie, same_patient=identity.same_patient, copies=identity.near_duplicates
+        )
+        if len(known) == _KEPT:
+            known.clear()
+        known[key] = _OutsideImage(features, embedded)
+    return known[key]
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        facts = file.stat()
+    except OSError:
+        # Opening it says what is wrong.
+        return None
+    return facts.st_size, facts.st_mtime_ns
+
+
+def _embed(loaded: LoadedMetric, features: Matrix) -> tuple[Matrix, Matrix | None]:
+    rows = features[np.newaxis]
+    tie = loaded.metric.tie_break(rows)
+    return loaded.metric.coordinates(rows)[0], None if tie is None else tie[0]
+
+
+def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
+    """(d,) features measured on the query's image or region, and the image where it is from outside."""
+    feature_set = loaded.feature_set
+    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    if extractor.version != feature_set.version:
+        raise SemblanceError(
+            tr_lazy(
+                "The features '{feature_set}' were made by another version of {title}.",
+                feature_set=feature_set.name,
+                title=extractor.title,
+            ),
+            "Extract them again, then train anew.",
+        )
+    if query.case is not None:
+        details = loaded.library.catalogue.details([loaded.row_of(query.case)])
+        case = next(iter(details.values()))
+        if case.address is None:
+            raise BadInput(
+                tr_lazy("The case {case} has no image.", case=query.case),
+                "Search with the whole case instead.",
+            )
+        address, shown = case.address, case.region
+    else:
+        assert query.image is not None
+        if not extractor.needs_image:
+            raise BadInput(
+                tr_lazy(
+                    "An image cannot be compared by '{feature_set}': these are a table's own columns.",
+                    feature_set=feature_set.name,
+                ),
+                "Ask with --case, or choose a metric on image features.",
+            )
+        address, shown = ImageAddress(query.image), None
+    with ImageReader() as reader:
+        if extractor.volumes and reader.is_stack(address):
+            region = query.region
+            if region is not None and region.z is None and shown is not None:
+                # A region drawn without a slice lies on the one that is shown.
+                region = replace(region, z=shown.middle_slice)
+            with reader.stack(address) as stack:
+                prepared = extractor.prepare_stack(stack, region)
+                image = stack.image(stack.middle(region)) if query.case is None else None
+            return extractor.measure([prepared])[0].astype(np.float64), image
+        image = reader.open(address, query.region or shown)
+    return extractor.extract(image, query.region).astype(np.float64), image
+
+
+def case_features(loaded: LoadedMetric, case: str) -> Matrix:
+    """(d,) features of a case as extracted, float64.
+
+    Raises:
+        BadInput: no such case, or no features for it.
+    """
+    row = loaded.row_of(case)
+    ids, values = loaded.library.features.read(loaded.feature_set, np.array([row]))
+    if not len(ids):
+        raise BadInput(
+            tr_lazy(
+                "The case {case} has no numbers in the feature set '{feature_set}'.",
+                case=case,
+                feature_set=loaded.feature_set.name,
+            ),
+            tr_lazy(
+                "Extract them: semblance features LIB --extractor {extractor}.",
+                extractor=loaded.feature_set.extractor,
+            ),
+        )
+    found: Matrix = values[0].astype(np.float64)
+    return found

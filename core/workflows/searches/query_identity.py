@@ -1,0 +1,118 @@
+"""Whose image a query from outside is: its patient's cases in the library, and other copies of the image.
+
+Recognised by, in this order: the patient's id with its issuer, the study and its accession number, the bytes
+of the file, the pixels, and pixels that are nearly the same. Nothing but the query is decoded, except where a
+library image has the same thumbnail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging import Image, open_image
+from semblance.core.imaging.dicom.dicom_file import open_dicom
+from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, patient_keys
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.image_signature import image_signature
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.library.content_hashes import content_hash_of
+from semblance.core.library.pseudonyms import known_pseudonyms
+from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
+from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.near_duplicates import COMPARED
+
+#: Images of equal thumbnails that are decoded to compare their pixels.
+_DECODED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class QueryIdentity:
+    """Places of the cases of the query's patient, and of other near-duplicates of its image."""
+
+    same_patient: Rows
+    near_duplicates: Rows
+
+
+def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: EmbeddedQuery) -> QueryIdentity:
+    """Whose image the file ``path`` is; ``image`` is what it shows, ``embedded`` its place under the metric.
+
+    An id that two issuers gave out is taken for one patient's unless both issuers are known and differ.
+    """
+    own, other_patients = _cases_by_header(loaded, path)
+    with path.open("rb") as file:
+        own |= cases_of_file(loaded.library.catalogue, content_hash_of(file))
+    copies: set[int] = set()
+    near: set[int] = set()
+    encoded = thumbnail(image)
+    signature = image_signature(encoded)
+    # An even image has the pixels of many others, and no signature.
+    if signature is not None:
+        equal, copies = _cases_by_pixels(loaded, image, encoded)
+        own |= equal
+        close = loaded.index.search(embedded.embedded, COMPARED, tie_query=embedded.tie_break)
+        near = loaded.duplicate_finder.places_like(
+            signature, close.rows, close.distances, loaded.neighbourhoods.usual_distance
+        )
+    patients = {patient for row in own if (patient := loaded.patient_of(row))}
+    own |= loaded.rows_of_patients(patients) - other_patients
+    same_patient = loaded.places_of(own)
+    near_duplicates = (near | loaded.places_of(copies)) - same_patient
+    return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
+
+
+def _sorted(places: set[int]) -> Rows:
+    return np.array(sorted(places), dtype=np.int64)
+
+
+def _keys_of_file(path: Path) -> PatientKeys:
+    """What a DICOM header says; nothing of another file."""
+    with path.open("rb") as file:
+        if sniff(file.read(HEAD_BYTES)) != DICOM:
+            return PatientKeys()
+        try:
+            return patient_keys(open_dicom(file, path.name, TAGS).dataset)
+        except BadInput:
+            # An image without a usable header is still recognised by its pixels.
+            return PatientKeys()
+
+
+def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[int]]:
+    """Row ids of the cases of the file's patient or study, and of those whose equal patient id is of another
+    issuer; in sources imported with and without ids."""
+    catalogue, keys = loaded.library.catalogue, _keys_of_file(path)
+    pseudonyms = known_pseudonyms(catalogue)
+    own: set[int] = set()
+    others: set[int] = set()
+    for named in (keys, keys.replaced(pseudonyms)) if pseudonyms is not None else (keys,):
+        rows = loaded.rows_of_patients({named.patient})
+        others |= cases_of_other_issuers(catalogue, rows, named.issuer)
+        own |= rows | cases_of_study(catalogue, named)
+    return own - others, others
+
+
+def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[int], set[int]]:
+    """Row ids of the cases that show exactly the pixels of ``image``, and of others with an equal thumbnail."""
+    rows = loaded.rows_of_contents(loaded.library.thumbnails.contents_of(encoded))
+    details = loaded.library.catalogue.details(sorted(rows))
+    by_address: dict[str, set[int]] = {}
+    for row, case in details.items():
+        by_address.setdefault(str(case.address), set()).add(row)
+    equal: set[int] = set()
+    for number, there in enumerate(by_address.values()):
+        case = details[min(there)]
+        if number == _DECODED or case.address is None:
+            break
+        try:
+            shown = open_image(case.address, case.region)
+        except SemblanceError:
+            # It may be gone; its thumbnail says that it is a copy.
+            continue
+        if np.array_equal(shown.pixels, image.pixels):
+            equal |= there
+    return equal, rows - equal
