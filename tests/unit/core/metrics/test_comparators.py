@@ -299,7 +299,7 @@ def test_em_raises_the_likelihood_of_what_it_is_given():
         likelihood.append(np.log(np.exp(log_joint(X, *mixture)).sum(axis=1)).mean())
     # The covariances lean on a common one, so the last rounds may give back a little.
     assert likelihood[-1] > likelihood[0]
-    assert all(later > earlier - 1e-3 for earlier, later in itertools.pairwise(likelihood))
+    assert all(lazy_part > earlier - 1e-3 for earlier, lazy_part in itertools.pairwise(likelihood))
 
 
 def test_distboost_weighs_partitions_by_how_they_agree_with_the_pairs():
