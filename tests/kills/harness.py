@@ -245,9 +245,9 @@ class Harness:
     def _check_searches(self, library: Library, done: int, told: str) -> None:
         """Each saved search is there as it was saved last; the one under way as before or after."""
         for number in range(done):
-            lazy_part = [n for n in range(number, done + 1) if n // 3 == number // 3]
+            later = [n for n in range(number, done + 1) if n // 3 == number // 3]
             found = library.load_search(f"search {number // 3}")
-            assert found in [searched(n) for n in lazy_part if n >= done - 1 or n % 3 == 2], told
+            assert found in [searched(n) for n in later if n >= done - 1 or n % 3 == 2], told
 
     def _check_backup(self, library: Path, finished: bool, told: str) -> None:
         """A backup is there whole, or not at all."""

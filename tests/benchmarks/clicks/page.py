@@ -199,7 +199,7 @@ _HOW = f"""## How it was measured
   -.025 -.044; wine -.062 +.059 and -.012 +.054. Worse became 25 pairs of digits (+.040 +.131 and +.030 +.111;
   with a fifth wrong +.009 +.048 and +.017 +.064) and digits_in_noise (+.029 +.078 and +.021 +.063).
 - Tried and left: one question a query (half as much on most), 3 (slower at first, rather more after 80
-  right answers, less with wrong ones), 2 and lazy_part 4 or 5 (the other way about), only the nearest cases
+  right answers, less with wrong ones), 2 and later 4 or 5 (the other way about), only the nearest cases
   (better on pairs, worse on 26 findings), looking at three queries before staying with one (less on
   ionosphere after 20), following hardly any answer before the fourth or the 20th (halves most of what 5
   clicks gain, and small losses stay). Triplets of a case known to be like the query and the topmost known to

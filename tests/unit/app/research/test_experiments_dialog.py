@@ -253,8 +253,8 @@ def test_names_for_who_cannot_see(dialog):
 
 def test_what_is_not_known_yet_shows_no_empty_choices_or_tables(qtbot, shown):
     live = dict(shown.results._document)
-    for lazy_part in ("over_tables", "comparisons", "worst_queries", "worst_findings"):
-        del live[lazy_part]
+    for later in ("over_tables", "comparisons", "worst_queries", "worst_findings"):
+        del live[later]
     shown.results.show_document(live)
     for tab, hidden in ((1, "test"), (2, "score"), (3, "row")):
         shown.results.tabs.setCurrentIndex(tab)

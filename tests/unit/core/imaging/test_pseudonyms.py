@@ -42,8 +42,8 @@ def test_uids_have_the_form_of_the_standard():
 
 
 def test_dates_move_back_and_keep_the_intervals_of_a_patient():
-    lazy_part = DAY + datetime.timedelta(days=41)
-    assert ONE.date(lazy_part, "4711") - ONE.date(DAY, "4711") == datetime.timedelta(days=41)
+    later = DAY + datetime.timedelta(days=41)
+    assert ONE.date(later, "4711") - ONE.date(DAY, "4711") == datetime.timedelta(days=41)
     moved = {(DAY - ONE.date(DAY, str(number))).days for number in range(500)}
     assert min(moved) >= 1
     assert max(moved) <= 3650

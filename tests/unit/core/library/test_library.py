@@ -196,8 +196,8 @@ def test_a_reader_sees_what_another_program_writes_meanwhile(tmp_path):
     path = make_library(tmp_path / "lib")
     with Library.open(path) as writer, Library.open(path, writable=False) as reader:
         writer.save_search("one", {})
-        with Library.open(path, writable=False) as lazy_part:
-            assert lazy_part.searches() == ["one"]
+        with Library.open(path, writable=False) as later:
+            assert later.searches() == ["one"]
         assert reader.summary()["cases"] == 6
 
 

@@ -88,10 +88,10 @@ def test_a_busy_file_costs_the_thumbnails_only(file, monkeypatch):
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     store.put([("a", b"one")])
-    lazy_part = ThumbnailStore(file, writable=True)
-    assert lazy_part.get(["a"]) == {}
+    later = ThumbnailStore(file, writable=True)
+    assert later.get(["a"]) == {}
     other.close()
     store.put([("a", b"one")])
     assert store.get(["a"]) == {"a": b"one"}
-    lazy_part.close()
+    later.close()
     store.close()
