@@ -79,7 +79,7 @@ def _speak(application: QApplication, code: str) -> None:
             application.installTranslator(translator)
 
 
-def keep_built() -> None:
+def freeze_garbage_collector() -> None:
     """Tell Python's collector of garbage that what there is now stays: the window, once it is built.
 
     It looked through all of that whenever it ran, in any thread: 50 ms for which everybody waited.
@@ -101,7 +101,7 @@ def open_window(library: Path | None = None) -> int:
     window = MainWindow()
     window.fit(window.screen().availableGeometry().size())
     window.show()
-    window.start(library, keep_built)
+    window.start(library, freeze_garbage_collector)
     if isinstance(application, Application):
         application.asked_to_open.connect(lambda path: window.open_library(Path(path)))
     try:

@@ -53,7 +53,7 @@ class State(Enum):
     CANCELLED = "cancelled"
 
 
-class Post(QObject):
+class MainThreadBridge(QObject):
     """Carries news of jobs from the engines' threads to the window's.
 
     It outlives the jobs it carries news of: a signal must not be sent from an object that another thread may
@@ -66,13 +66,13 @@ class Post(QObject):
         super().__init__()
         self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
-    def send(self, job: QObject, hear: Callable[..., None], *news: object) -> None:
+    def send(self, job: QObject, hear: Callable[..., None], *theme_signals: object) -> None:
         """Let the window's thread call ``hear(*news)``, of ``job``, unless it is gone by then."""
-        self._sent.emit(job, hear, news)
+        self._sent.emit(job, hear, theme_signals)
 
-    def _deliver(self, job: QObject, hear: Callable[..., None], news: tuple[object, ...]) -> None:
+    def _deliver(self, job: QObject, hear: Callable[..., None], theme_signals: tuple[object, ...]) -> None:
         if isValid(job):
-            hear(*news)
+            hear(*theme_signals)
 
 
 class Job(QObject):
@@ -86,7 +86,7 @@ class Job(QObject):
     ended = Signal()
 
     def __init__(
-        self, title: str, post: Post, parent: QObject | None = None, *, can_stop: bool = False
+        self, title: str, post: MainThreadBridge, parent: QObject | None = None, *, can_stop: bool = False
     ) -> None:
         super().__init__(parent)
         self.title, self.can_stop, self._post = title, can_stop, post
@@ -151,26 +151,30 @@ class Job(QObject):
         """Wait for the work itself; raises what it raised, or ``TimeoutError``."""
         return None if self._task is None else self._task.future.result(seconds)
 
-    def hear(self, kind: str, news: object) -> None:
+    def hear(self, kind: str, theme_signals: object) -> None:
         """News from the engine's thread."""
         if self._wanted:
-            self._post.send(self, self._hear, kind, news)
+            self._post.send(self, self._hear, kind, theme_signals)
 
     def _report(self, future: Future[Any]) -> None:
         """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled."""
         if self._wanted:
             self._post.send(self, self._finish, future)
 
-    def _hear(self, kind: str, news: Any) -> None:
+    def _hear(self, kind: str, theme_signals: Any) -> None:
         if not self._wanted or not self.running:
             return
         self.state = State.RUNNING
         if kind == "partial":
-            self.partial.emit(news)
+            self.partial.emit(theme_signals)
             return
-        self.progress = replace(news, what=translate(as_lazy(news.what)))
-        if self._rate_start is None or news.what != self._rate_what or news.done < self._rate_start[1]:
-            self._rate_start, self._rate_what = (time.monotonic(), news.done), news.what
+        self.progress = replace(theme_signals, what=translate(as_lazy(theme_signals.what)))
+        if (
+            self._rate_start is None
+            or theme_signals.what != self._rate_what
+            or theme_signals.done < self._rate_start[1]
+        ):
+            self._rate_start, self._rate_what = (time.monotonic(), theme_signals.done), theme_signals.what
         self.changed.emit()
 
     def _finish(self, future: Future[Any]) -> None:
@@ -234,7 +238,7 @@ class Jobs(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._post = Post()
+        self._post = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
         self._slow_turns = SlowTurns(self)
         self._latest: dict[str, Job] = {}
