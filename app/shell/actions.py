@@ -145,6 +145,7 @@ COMMANDS = (
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
+    Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),
 )
 

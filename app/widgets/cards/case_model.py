@@ -18,7 +18,7 @@ JUDGED = {1: tr("marked more like this"), -1: tr("marked less like this")}
 
 
 @dataclass(frozen=True, eq=False)
-class Deck:
+class CaseModel:
     """``order`` holds positions in ``columns``; place ``i`` shows the case ``order[i]``.
 
     A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded
