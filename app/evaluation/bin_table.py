@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.core.evaluation.reliability import Bin
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import interval_text
@@ -44,7 +44,7 @@ class BinTable(QTableWidget):
         head.setHighlightSections(False)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.cellClicked.connect(lambda row, _column: self.chosen.emit(row))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_bins(self, bins: tuple[Bin, ...]) -> None:

@@ -24,7 +24,7 @@ from semblance.app.metrics import train_metric
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.lazy import later
+from semblance.app.shell.lazy import lazy_part
 from semblance.app.shell.measured_on import measured_note, split_words
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
@@ -34,7 +34,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.plots.figure_view import FigureView, ask_where, theme_name
 from semblance.app.widgets.plots.live_curve import NOTHING, LiveCurve
-from semblance.app.widgets.tab_order import say_name
+from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.work_notice import extracting
 from semblance.core.language import tr
@@ -44,7 +44,7 @@ from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPanel
+    from semblance.app.evaluation.map.map_page import MapPage
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
@@ -113,7 +113,7 @@ class EvaluationPanel(Panel):
         self._state.changed.connect(self._follow_state)
         self._renew()
 
-    @later
+    @lazy_part
     def accuracy(self) -> PlotCell:
         made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
         self._lead_to_cases(made, of_finding=False)
@@ -121,14 +121,14 @@ class EvaluationPanel(Panel):
         self._pages.addWidget(made)
         return made
 
-    @later
+    @lazy_part
     def roc(self) -> PlotCell:
         made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
         box = self._finding_box = QComboBox(made)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         box.activated.connect(self._finding_chosen)
         made.add_beside_title(box)
-        say_name(box, tr("Finding told from the rest"))
+        set_accessible_name(box, tr("Finding told from the rest"))
         self._pages.addWidget(made)
         self._lead_to_cases(made, of_finding=True)
         self._fill_roc(made)
@@ -140,14 +140,14 @@ class EvaluationPanel(Panel):
         _ = self.roc
         return self._finding_box
 
-    @later
+    @lazy_part
     def calibration(self) -> CalibrationPage:
         made = CalibrationPage(self._context)
         made.show_metric(self._metrics, self._current_metric)
         self._pages.addWidget(made)
         return made
 
-    @later
+    @lazy_part
     def curve(self) -> LiveCurve:
         made = LiveCurve(self._context)
         made.setContentsMargins(0, 4, 0, 4)
@@ -155,16 +155,16 @@ class EvaluationPanel(Panel):
         self._pages.addWidget(made)
         return made
 
-    @later
-    def map(self) -> MapPanel:
-        from semblance.app.evaluation.map.map_page import MapPanel
+    @lazy_part
+    def map(self) -> MapPage:
+        from semblance.app.evaluation.map.map_page import MapPage
 
-        made = MapPanel(self._context, self._thumbnails)
+        made = MapPage(self._context, self._thumbnails)
         self._pages.addWidget(made)
         self.map_built.emit(made)
         return made
 
-    @later
+    @lazy_part
     def table(self) -> ScoreTable:
         made = ScoreTable(FULL)
         made.chosen.connect(self.choose)

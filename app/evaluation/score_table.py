@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import BASE, SMALL, colour, font, news, plain_tip, theme
+from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import for_reading
-from semblance.app.widgets.text_cache import LEFT, RIGHT, lettering
+from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
@@ -112,7 +112,7 @@ class ScoreTable(QTableWidget):
             head.setSortIndicatorClearable(True)
             head.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.cellClicked.connect(lambda row, _column: self._choose(row))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_metrics(
@@ -264,7 +264,7 @@ class _Delegate(QStyledItemDelegate):
             if cell.stale:
                 size = badge_size("stale")
                 room = inner.width() - size.width() - _GAP
-                told = min(int(lettering(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
+                told = min(int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
                 badge = QRect(
                     inner.left() + told + _GAP,
                     inner.center().y() + 1 - size.height() // 2,
@@ -278,13 +278,13 @@ class _Delegate(QStyledItemDelegate):
         value, _, interval = cell.text.partition(" (")
         if cell.number and interval:
             quiet = f" ({interval}"
-            width = int(lettering(BASE).width(quiet)) + 1
+            width = int(text_cache(BASE).width(quiet)) + 1
             side = tokens.third if cell.stale else tokens.second
-            lettering(BASE).draw(painter, inner, quiet, side, align)
+            text_cache(BASE).draw(painter, inner, quiet, side, align)
             inner.setRight(inner.right() - width)
-            lettering(BASE, 600 if bold else 400).draw(painter, inner, value, shade, align)
+            text_cache(BASE, 600 if bold else 400).draw(painter, inner, value, shade, align)
             return
-        lettering(BASE, 600 if bold else 400).draw(painter, inner, cell.text, shade, align)
+        text_cache(BASE, 600 if bold else 400).draw(painter, inner, cell.text, shade, align)
 
 
 def _key(painter: QPainter, where: QRect, cell: _Cell) -> QRect:

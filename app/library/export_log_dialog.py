@@ -13,7 +13,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 from semblance.core.reports.csv_table import csv_text
 
@@ -21,7 +21,7 @@ _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), t
 _WIDTHS = (150, 100, 150, 150, 60)
 
 
-class ExportsDialog(Dialog):
+class ExportLogDialog(Dialog):
     """The log of exports, the newest first; rows can be copied, and the list saved as CSV."""
 
     def __init__(
@@ -38,7 +38,7 @@ class ExportsDialog(Dialog):
         self.setWindowTitle(tr("What was exported"))
         give_size(self, 760, 420)
         told = tr_n("{n} export", "{n} exports", len(lines))
-        self._told = Words(
+        self._told = WrappedLabel(
             tr("{exports}, the newest first. Names of files are not kept.", exports=told)
             if lines
             else tr("Nothing was exported from this library so far.")

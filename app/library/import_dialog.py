@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
@@ -55,7 +55,7 @@ class ImportDialog(Dialog):
         self._found = found
         for kind, name, _ in found:
             self._kinds.addItem(name, kind)
-        self._told = Words(role="second")
+        self._told = WrappedLabel(role="second")
         self._kinds.currentIndexChanged.connect(self._tell)
 
         self._identified = QCheckBox(tr("Keep patient ids, dates and folder names"))
@@ -79,7 +79,7 @@ class ImportDialog(Dialog):
         fields.addRow(tr("Patients"), self._identified)
         self._codes = _small(tr("Otherwise codes stand for them, made with this library's own key."))
         fields.addRow("", self._codes)
-        self.add = go_button(tr("Add the cases"))
+        self.add = accept_button(tr("Add the cases"))
         self.add.clicked.connect(self.accept)
         self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
         column = column_of(self)

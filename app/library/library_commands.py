@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from semblance.app.library.demo_library import open_demo
 from semblance.app.library.import_dialog import ImportDialog
-from semblance.app.library.unreadable_files_dialog import NotReadDialog
+from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
@@ -104,7 +104,7 @@ class LibraryCommands(QObject):
                 self._context, path, text, what="list of files not read", identified=True
             )
 
-        dialog = NotReadDialog(library, save, self._parent)
+        dialog = UnreadableFilesDialog(library, save, self._parent)
         dialog.exec()
         dialog.deleteLater()
 

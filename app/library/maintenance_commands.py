@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
 from semblance.app.library import maintenance
-from semblance.app.library.export_log_dialog import ExportsDialog
-from semblance.app.library.verify_dialog import CheckDialog
+from semblance.app.library.export_log_dialog import ExportLogDialog
+from semblance.app.library.verify_dialog import VerifyDialog
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
@@ -70,13 +70,13 @@ class MaintenanceCommands(QObject):
             plot_operations.save_scores(self._context, path, text, what="list of exports")
 
         def show(lines: list[dict[str, Any]]) -> None:
-            dialog = ExportsDialog(lines, save, self._parent)
+            dialog = ExportLogDialog(lines, save, self._parent)
             dialog.finished.connect(dialog.deleteLater)
             dialog.show()
 
         maintenance.exports(self._context, show)
 
-    def check(self) -> CheckDialog | None:
+    def check(self) -> VerifyDialog | None:
         """Check the open library and show what is found."""
         library = self._context.state.library
         if library is None:
@@ -86,7 +86,7 @@ class MaintenanceCommands(QObject):
             # Its paths may be called after patients.
             plot_operations.save_scores(self._context, path, text, what="list of a check", identified=True)
 
-        dialog = CheckDialog(save, self._parent)
+        dialog = VerifyDialog(save, self._parent)
 
         def show(result: VerificationResult) -> None:
             if isValid(dialog):

@@ -19,15 +19,15 @@ from PySide6.QtWidgets import (
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
@@ -99,7 +99,7 @@ class LibraryPanel(Panel):
         column.addWidget(self.grid, 1)
 
         self._state.changed.connect(self._follow_state)
-        news.changed.connect(self._renew)
+        theme_signals.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self.fold_button.hide()
         self._renew()
@@ -200,10 +200,10 @@ class LibraryPanel(Panel):
         same, self._of = self._state.path == self._of, self._state.path
         if not same:
             # Row numbers of another library say nothing here.
-            self.grid.set_deck(Deck(columns, self._order[:0]))
+            self.grid.set_deck(CaseModel(columns, self._order[:0]))
         # What a filter leaves is read from its beginning; where one is current, from there.
         fewer = len(self._order) < len(self.grid.deck())
-        self.grid.set_deck(Deck(columns, self._order), keep_place=same and not fewer)
+        self.grid.set_deck(CaseModel(columns, self._order), keep_place=same and not fewer)
         if fewer:
             self.show_current()
         self.unpick.setVisible(picked is not None)
@@ -242,7 +242,7 @@ class _Choices(QWidget):
         self.setAccessibleName(title)
         self._inner = QWidget()
         self._rows = vbox(self._inner, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = Scrolled(self._inner)
+        self._scroll = PanelScrollArea(self._inner)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)

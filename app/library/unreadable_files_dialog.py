@@ -25,7 +25,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 
 
-class NotReadDialog(Dialog):
+class UnreadableFilesDialog(Dialog):
     """A table of (file, state, reason); ignored files are shown on request."""
 
     def __init__(

@@ -16,7 +16,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
@@ -25,7 +25,7 @@ _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)
 
 
-class CheckDialog(Dialog):
+class VerifyDialog(Dialog):
     """A table of findings, each with what can be done or was done about it."""
 
     repair_wanted = Signal()
@@ -37,11 +37,11 @@ class CheckDialog(Dialog):
         self._result: VerificationResult | None = None
         self.setWindowTitle(tr("Verify library"))
         give_size(self, 860, 440)
-        self._told = Words(tr("Checking…"))
+        self._told = WrappedLabel(tr("Checking…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
-        self._works = Words(role="second")
+        self._works = WrappedLabel(role="second")
         self.repair = QPushButton(tr("Mend what can be mended"))
         self.repair.clicked.connect(self._ask_repair)
         self.save_list = QPushButton(tr("Save the list…"))

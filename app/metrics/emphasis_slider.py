@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QStyle,
 from semblance.app.metrics import slider_state
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.core.language import tr
 from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep
 
@@ -18,7 +18,7 @@ _ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
 WIDTH = 108
 
 
-class LikenessSlider(QWidget):
+class EmphasisSlider(QWidget):
     """Follows the metric of the state; moved, it ranks by the nearest step at once.
 
     ``followed``: it can be moved from now on, or no more.
@@ -49,7 +49,7 @@ class LikenessSlider(QWidget):
         self.bar.sliderReleased.connect(self._follow)
         self.bar.sliderPressed.connect(self._make_ready)
         self._state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self._follow)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._follow()
 

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -31,7 +31,7 @@ class PrepareSliderDialog(Dialog):
         self._sliders = sliders_by_name((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
-        told = Words(
+        told = WrappedLabel(
             tr(
                 "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
                 "from are told by findings, the others by looks. Then the slider in the top bar moves "
@@ -48,11 +48,11 @@ class PrepareSliderDialog(Dialog):
         self._features.setAccessibleName(tr("Feature set"))
         self._name = QLineEdit(unique_name(USUAL_NAME, taken))
         self._name.setAccessibleName(tr("Name of the slider"))
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         fields = form()
         fields.addRow(tr("Features"), self._features)
         fields.addRow(tr("Name"), self._name)
-        self.go = go_button(tr("Prepare"))
+        self.go = accept_button(tr("Prepare"))
         self.go.clicked.connect(self.accept)
         column = column_of(self)
         column.addWidget(told)

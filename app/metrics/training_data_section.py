@@ -21,7 +21,7 @@ from semblance.core.workflows.metrics.supervision import check_accepts_judgement
 VISUAL = "visual_neighbours"
 
 
-class TrainSources(QWidget):
+class TrainingDataSection(QWidget):
     """Three sources to tick; ``changed`` when one is."""
 
     changed = Signal()

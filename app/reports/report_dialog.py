@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.reports.options import PAGES, ReportOptions, read_logo
@@ -69,9 +69,9 @@ class ReportDialog(Dialog):
         self._rows.addRow(tr("Patients"), self._identified)
         self._rows.addRow("", self._free_text)
         self._rows.addRow("", self._privacy)
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         self._problem.hide()
-        self.write = go_button(tr("Write…"))
+        self.write = accept_button(tr("Write…"))
         self.write.clicked.connect(self._write)
         column = column_of(self)
         column.addLayout(self._rows)
@@ -112,7 +112,7 @@ class ReportDialog(Dialog):
         self._comment.setFixedHeight(theme().px(88))
         self._identified = QCheckBox(tr("Include patient identifiers"))
         self._free_text = QCheckBox(tr("Include free text"))
-        self._privacy = Words(role="small")
+        self._privacy = WrappedLabel(role="small")
         self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
         self._form.currentIndexChanged.connect(self._update)

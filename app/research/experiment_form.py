@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
@@ -57,7 +57,7 @@ class Ticks(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.itemChanged.connect(lambda _item: self.ticked_changed.emit())
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def add(self, key: str, text: str, tip: str = "", *, ticked: bool = False) -> None:
@@ -154,7 +154,7 @@ class ExperimentForm(QWidget):
         self.grid.setTabChangesFocus(True)
         self.select = Segmented(((NESTED, tr("chosen in training")), (EACH, tr("each measured"))))
         self.select.setAccessibleName(tr("Several values of a parameter are"))
-        self.steps = Choice()
+        self.steps = NoWheelComboBox()
         self.steps.setEditable(True)
         self.steps.addItems(["", "standardise", "standardise,pca:20", "standardise,pca:200", "none"])
         self.steps.setAccessibleName(tr("Steps fitted on training parts"))
@@ -243,7 +243,7 @@ class ExperimentForm(QWidget):
         self.scheduler.textChanged.connect(lambda _text: self.changed.emit())
         self.add_table.clicked.connect(self._choose_table)
         self.add_library.clicked.connect(self._choose_library)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self.grid.setFixedHeight(theme().px(52))

@@ -22,11 +22,11 @@ from semblance.app.research.experiment_tables import (
 from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import font, news, theme
+from semblance.app.shell.theme import font, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import theme_name
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
 from semblance.core.research.titles import (
     cases_title,
@@ -58,7 +58,7 @@ class ExperimentResults(QWidget):
         self.queries.entered.connect(self._enter_query)
         self.queries.currentCellChanged.connect(lambda row, *_rest: self._preview(row))
         self.tabs.currentChanged.connect(lambda _place: self._show_tab())
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _make(self) -> None:
         self.protocol = QComboBox()
@@ -77,14 +77,14 @@ class ExperimentResults(QWidget):
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         # An image as wide as its room would otherwise widen the window at every drawing.
         self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._ranks_told = Words(role="second")
+        self._ranks_told = WrappedLabel(role="second")
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
         self.queries = ResultTable(tr("Worst queries; Enter shows the case"))
         self.findings = ResultTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
-        self.notes = Words()
+        self.notes = WrappedLabel()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.notes.setContentsMargins(12, 8, 12, 8)

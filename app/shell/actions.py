@@ -147,6 +147,7 @@ COMMANDS = (
     Command("save_plot", tr("Save the plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("words", tr("Words used here"), "Help", "", "info"),
+    Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),
 )
 

@@ -70,5 +70,6 @@ OTHER_WORDS = {
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
     "words": tr("glossary terms"),
+    "log_folder": tr("record errors support file"),
     "about": tr("version licence"),
 }

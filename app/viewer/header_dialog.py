@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.header_rows import COLUMNS, HeaderRows
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -91,7 +91,7 @@ class HeaderDialog(Dialog):
         self._copy.setToolTip(tr("The rows chosen, or all that are shown (Ctrl+C in the table)"))
         self._copy.clicked.connect(self.copy_rows)
         self._lay_out()
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def _lay_out(self) -> None:

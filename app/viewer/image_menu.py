@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from semblance.app.shell import exports
 from semblance.app.shell.context import Context
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.window_presets import ask_to_keep, forget_preset, own_presets
+from semblance.app.viewer.window_presets import ask_and_save_preset, delete_preset, saved_presets
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
@@ -49,15 +49,17 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
 
 def _add_greys(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     grey, settings = view.window_level is not None, context.settings
-    view.own_presets = own_presets(settings)
+    view.saved_presets = saved_presets(settings)
     menu.addAction(tr("Automatic brightness and contrast") + "\t0", view.auto).setEnabled(grey)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(grey)
-    menu.addAction(tr("Keep these greys…"), partial(ask_to_keep, view, settings, parent)).setEnabled(grey)
-    if view.own_presets:
+    menu.addAction(tr("Keep these greys…"), partial(ask_and_save_preset, view, settings, parent)).setEnabled(
+        grey
+    )
+    if view.saved_presets:
         forget = menu.addMenu(tr("Forget"))
-        for preset in view.own_presets:
-            forget.addAction(preset.name, partial(forget_preset, view, settings, preset.name))
+        for preset in view.saved_presets:
+            forget.addAction(preset.name, partial(delete_preset, view, settings, preset.name))
     negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)

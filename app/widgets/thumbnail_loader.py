@@ -51,7 +51,7 @@ class ThumbnailSource(QObject):
         raise NotImplementedError
 
 
-class Thumbnails(ThumbnailSource):
+class ThumbnailLoader(ThumbnailSource):
     """A cache of at most ``limit`` bytes over ``fetch``.
 
     ``fetch(rows, done)`` gets at most ``batch`` catalogue rows and later calls ``done`` exactly once, on the

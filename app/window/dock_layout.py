@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 
-from semblance.app.shell.lazy import later
-from semblance.app.shell.theme import is_worn, theme
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.theme import is_styled, theme
 from semblance.app.window.docks import Dock
 from semblance.app.window.icon_bar import LibraryIconBar
 from semblance.core.language import tr
@@ -37,7 +37,7 @@ class DockLayout(QObject):
         self._window, self._context, self._panels = window, context, panels
         self._was_narrow = self._laid_out = self._was_cramped = self._kept = False
 
-    @later
+    @lazy_part
     def docks(self) -> dict[str, Dock]:
         """The docks by their names: library, query, side and evaluation."""
         window, panels = self._window, self._panels
@@ -176,7 +176,7 @@ class DockLayout(QObject):
         if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
             self._kept = False
             return
-        if not is_worn():
+        if not is_styled():
             # Panels are sized once it is known how small their hidden pages can be; what they have is kept
             # as long as they have it.
             if self.cramped != self._was_cramped and not self._kept:
@@ -254,7 +254,7 @@ class DockLayout(QObject):
             grid.set_current(grid.deck().case_row(0))
         QTimer.singleShot(0, self, self._panels.library.show_current)
 
-    @later
+    @lazy_part
     def _icon_bar(self) -> LibraryIconBar:
         icon_bar = LibraryIconBar()
         icon_bar.open_wanted.connect(self.open_library_panel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
@@ -37,7 +37,7 @@ class LibraryIconBar(Panel):
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)
-        news.changed.connect(self.fit)
+        theme_signals.changed.connect(self.fit)
         self.fit()
 
     def take_keyboard(self) -> None:

@@ -25,15 +25,15 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.library.library_lock import LibraryLock
-from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.lazy import Idle, later
+from semblance.app.shell.lazy import Idle, lazy_part
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
-from semblance.app.shell.theme import news
+from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import move_on
 from semblance.app.window.message_bar import MessageBar
@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         self._lock = LibraryLock(self.context)
         self._idle = Idle(self)
         self._make_centre()
-        self.top = TopBar(self.context.actions, make_pickers(self.context), LikenessSlider(self.context))
+        self.top = TopBar(self.context.actions, make_pickers(self.context), EmphasisSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
         self.resize(*USUAL)
@@ -108,7 +108,7 @@ class MainWindow(QMainWindow):
             self.enable,
         )
         state.on_change(Change.NAME, self, self._tell_name)
-        news.changed.connect(self._follow_width)
+        theme_signals.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.context.actions["not_read"].trigger)
         self.status.jobs_wanted.connect(self._show_jobs)
@@ -150,7 +150,7 @@ class MainWindow(QMainWindow):
 
     # What a library needs: built when first asked for, or while nobody waits
 
-    @later
+    @lazy_part
     def parts(self) -> WindowParts:
         """The panels, docks, pages and commands."""
         from semblance.app.window.parts import WindowParts

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMainWindow
 from semblance.app.shell.theme import theme
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPanel
+    from semblance.app.evaluation.map.map_page import MapPage
     from semblance.app.window.dock_layout import DockLayout
     from semblance.app.window.panels import Panels
 
@@ -28,7 +28,7 @@ class MapLinks(QObject):
         super().__init__(window)
         self._window, self._panels, self._layout = window, panels, layout
         #: The map, once it was looked at, and the case that is current.
-        self._map: MapPanel | None = None
+        self._map: MapPage | None = None
         self._current = -1
         self._panels.evaluation.map_built.connect(self._begin)
         #: Heights of the dock before it grew for the map, and then; ``None`` where it did not.
@@ -39,7 +39,7 @@ class MapLinks(QObject):
             grid.current_changed.connect(self._follow)
         self._panels.library.grid.selection_changed.connect(self._selected)
 
-    def _begin(self, panel: MapPanel) -> None:
+    def _begin(self, panel: MapPage) -> None:
         self._map = panel
         panel.chosen.connect(self._chosen)
         panel.menu_wanted.connect(self._panels.case_menu_requested)

@@ -16,17 +16,17 @@ from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
-from semblance.app.shell.lazy import later
-from semblance.app.widgets.thumbnail_loader import Done, Thumbnails
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
-    from semblance.app.research.two_metrics.page import TwoMetricsPanel
-    from semblance.app.search.compare.compare_page import ComparePanel
-    from semblance.app.search.feedback.questions_page import AskNextPanel
-    from semblance.app.search.query.full_size_page import LargePanel
+    from semblance.app.research.two_metrics.page import TwoMetricsPage
+    from semblance.app.search.compare.compare_page import ComparePage
+    from semblance.app.search.feedback.questions_page import QuestionsPage
+    from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
 
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
@@ -72,11 +72,11 @@ class Panels(QObject):
 
     # What several panels share
 
-    @later
-    def thumbnails(self) -> Thumbnails:
-        return Thumbnails(self._fetch_thumbnails, self)
+    @lazy_part
+    def thumbnails(self) -> ThumbnailLoader:
+        return ThumbnailLoader(self._fetch_thumbnails, self)
 
-    @later
+    @lazy_part
     def concepts(self) -> Concepts:
         made = Concepts(self._context, self)
         made.changed.connect(self.concepts_changed)
@@ -84,7 +84,7 @@ class Panels(QObject):
 
     # Pages in the middle
 
-    @later
+    @lazy_part
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
         self._stack.addWidget(made)
@@ -107,52 +107,52 @@ class Panels(QObject):
             actions.keep_within(command, made)
         return made
 
-    @later
-    def compare(self) -> ComparePanel:
-        from semblance.app.search.compare.compare_page import ComparePanel
+    @lazy_part
+    def compare(self) -> ComparePage:
+        from semblance.app.search.compare.compare_page import ComparePage
 
-        made = ComparePanel(self._context, self.thumbnails)
+        made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
         made.menu_wanted.connect(self.case_menu_requested)
         return made
 
-    @later
-    def large(self) -> LargePanel:
-        from semblance.app.search.query.full_size_page import LargePanel
+    @lazy_part
+    def large(self) -> FullSizePage:
+        from semblance.app.search.query.full_size_page import FullSizePage
 
-        made = LargePanel(self._context)
+        made = FullSizePage(self._context)
         self._add_page(made, "large")
         made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
-    @later
-    def two_metrics(self) -> TwoMetricsPanel:
-        from semblance.app.research.two_metrics.page import TwoMetricsPanel
+    @lazy_part
+    def two_metrics(self) -> TwoMetricsPage:
+        from semblance.app.research.two_metrics.page import TwoMetricsPage
 
-        made = TwoMetricsPanel(self._context, self.thumbnails)
+        made = TwoMetricsPage(self._context, self.thumbnails)
         self._add_page(made, "two_metrics")
         made.compare_wanted.connect(self.compare_requested)
         made.menu_wanted.connect(self.case_menu_requested)
         return made
 
-    @later
-    def ask_next(self) -> AskNextPanel:
-        from semblance.app.search.feedback.questions_page import AskNextPanel
+    @lazy_part
+    def ask_next(self) -> QuestionsPage:
+        from semblance.app.search.feedback.questions_page import QuestionsPage
 
-        made = AskNextPanel(self._context)
+        made = QuestionsPage(self._context)
         self._add_page(made, "ask_next", made.panes)
         return made
 
     # Panels in docks
 
-    @later
+    @lazy_part
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.menu_wanted.connect(self.case_menu_requested)
         made.fold_button.clicked.connect(self.fold_requested)
         return made
 
-    @later
+    @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
         made.add_foot(self.judgements)
@@ -161,13 +161,13 @@ class Panels(QObject):
         made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
-    @later
+    @lazy_part
     def judgements(self) -> JudgementStrip:
         made = JudgementStrip(self._context, self.thumbnails)
         made.wanted.connect(lambda: self.side_requested.emit("refine"))
         return made
 
-    @later
+    @lazy_part
     def side(self) -> SidePanel:
         made = SidePanel(self._context, self.thumbnails, self.concepts)
         made.help_wanted.connect(self.help_requested)
@@ -177,7 +177,7 @@ class Panels(QObject):
         made.questions_wanted.connect(self.questions_requested)
         return made
 
-    @later
+    @lazy_part
     def evaluation(self) -> EvaluationPanel:
         made = EvaluationPanel(self._context, self.thumbnails)
         self._connect_help(made.header, "evaluation")

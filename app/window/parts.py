@@ -9,7 +9,7 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.search.saved.search_view import SearchView
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy import later
+from semblance.app.shell.lazy import lazy_part
 from semblance.app.window.case_menu import show_case_menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.dock_layout import DockLayout
@@ -41,11 +41,11 @@ class WindowParts(QObject):
         self.panels.side_requested.connect(self.layout.show_side)
         self.panels.fold_requested.connect(self.layout.fold_again)
 
-    @later
+    @lazy_part
     def map_links(self) -> MapLinks:
         return MapLinks(self._window, self.panels, self.layout)
 
-    @later
+    @lazy_part
     def search_view(self) -> SearchView:
         return SearchView(self._context, self.panels.query, self.panels.ranking, self)
 

@@ -30,9 +30,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
 
@@ -104,7 +104,7 @@ class StartPage(QScrollArea):
         self._cards = QGridLayout()
         self._lay_out()
         self.set_recent([])
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     @property
@@ -236,7 +236,7 @@ class _Card(QFrame):
         set_look(self._text, role="second")
         self.button = QPushButton(button)
         head = hbox(spacing=12)
-        head.addWidget(Sign(sign, "text", 18))
+        head.addWidget(IconLabel(sign, "text", 18))
         head.addWidget(self._title, 1)
         foot = QHBoxLayout()
         foot.addWidget(self.button)
@@ -249,7 +249,7 @@ class _Card(QFrame):
         column.addLayout(head)
         column.addWidget(self._text, 1)
         column.addLayout(foot)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -10,7 +10,7 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -50,7 +50,7 @@ class StatusLine(QFrame):
         row.addWidget(self._told, 1)
         row.addWidget(self.jobs)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._renew)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._renew()
 

@@ -29,7 +29,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
-    from semblance.app.program import SWITCH_INTERVAL_S, keep_built
+    from semblance.app.program import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder
@@ -42,7 +42,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     # As the program itself runs.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with open_window(library) as window:
-        keep_built()
+        freeze_garbage_collector()
         lateness = _busy_minute(window, library, arriving)
     late = np.sort(np.array(lateness))
     share = float(np.quantile(late, 0.99))

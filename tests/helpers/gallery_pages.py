@@ -32,7 +32,7 @@ from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
@@ -83,7 +83,7 @@ def states() -> QWidget:
     cards = CaseGrid()
     cards.setFixedHeight(152)
     cards.set_judging(True)
-    cards.set_source(Thumbnails(answer, cards))
+    cards.set_source(ThumbnailLoader(answer, cards))
     cards.set_deck(sample_deck(9))
     cards.set_current(1)
     column.addWidget(cards)
@@ -121,7 +121,7 @@ def grid() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     row = hbox(spacing=1)
     column.addLayout(row)
-    images = Thumbnails(answer, page)
+    images = ThumbnailLoader(answer, page)
     for ranked, rows, width in ((False, True, 200), (True, False, 580), (False, False, 240), (True, True, 0)):
         shown = CaseGrid()
         shown.set_source(images)
@@ -255,7 +255,7 @@ def _library() -> QWidget:
     column.addLayout(inner)
     cases = CaseGrid()
     cases.set_rows(True)
-    cases.set_source(Thumbnails(answer, cases))
+    cases.set_source(ThumbnailLoader(answer, cases))
     cases.set_deck(sample_deck(ranked=False))
     cases.set_current(3)
     column.addWidget(cases, 1)

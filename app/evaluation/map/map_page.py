@@ -22,14 +22,14 @@ from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_where, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.case_columns import NO_FINDING
@@ -40,7 +40,7 @@ from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS
 SIDE_WIDTH = 216
 
 
-class MapPanel(QWidget):
+class MapPage(QWidget):
     """Maps once it is first seen, and again when asked to; ``chosen(row)`` is a case clicked on."""
 
     chosen = Signal(int)
@@ -64,7 +64,7 @@ class MapPanel(QWidget):
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
-        self.detail, self.picked = Words(role="small"), Words(role="second")
+        self.detail, self.picked = WrappedLabel(role="small"), WrappedLabel(role="second")
         self.clear = QPushButton(tr("Show all cases"))
         self.clear.setToolTip(tr("Forget what was chosen on the map (Esc)"))
         self.again = QPushButton(tr("Map again"))
@@ -111,7 +111,7 @@ class MapPanel(QWidget):
         self.again.clicked.connect(self.make)
         self.stop.clicked.connect(self._stop)
         state.changed.connect(self._follow_state)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self._side.setFixedWidth(min(theme().px(SIDE_WIDTH), max(1, self.width() * 45 // 100)))

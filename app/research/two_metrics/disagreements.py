@@ -10,7 +10,7 @@ from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
 from semblance.app.research.two_metrics.facts import signed
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import chip_pixmap
@@ -52,7 +52,7 @@ class DisagreementTable(QWidget):
         self._pages.addWidget(shown)
         vbox(self).addWidget(self._pages)
         self._restyle()
-        news.changed.connect(self._restyle)
+        theme_signals.changed.connect(self._restyle)
 
     @property
     def told(self) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 from semblance.app.research.two_metrics import compare_metrics
 from semblance.app.research.two_metrics.disagreements import DisagreementTable
 from semblance.app.research.two_metrics.facts import TwoMetricsFacts
-from semblance.app.research.two_metrics.headers import MetricHeads
+from semblance.app.research.two_metrics.headers import MetricHeaders
 from semblance.app.research.two_metrics.query_view import QueryImage
 from semblance.app.research.two_metrics.rank_columns import USUAL, RankColumns
 from semblance.app.research.two_metrics.rank_columns_painter import FAR
@@ -21,15 +21,15 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.nearest_chips import NEAREST
 from semblance.app.widgets.panel_header import PanelHeader
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
@@ -52,7 +52,7 @@ LEFT_WIDTH = 336
 ROOMY = 900
 
 
-class TwoMetricsPanel(FullPage):
+class TwoMetricsPage(FullPage):
     """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
 
     compare_wanted = Signal(int)
@@ -86,7 +86,7 @@ class TwoMetricsPanel(FullPage):
         self.image.editable = False
         self._image = QueryImage(context, self.image, self.name)
         self.facts = TwoMetricsFacts()
-        self.heads = MetricHeads()
+        self.heads = MetricHeaders()
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
         self.every = DisagreementTable()
@@ -102,7 +102,7 @@ class TwoMetricsPanel(FullPage):
         around = vbox(margins=(8, 8, 8, 0))
         around.addWidget(self.image)
         left.addLayout(around)
-        scroll = Scrolled(self.facts)
+        scroll = PanelScrollArea(self.facts)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         left.addWidget(scroll, 1)
 
@@ -111,11 +111,11 @@ class TwoMetricsPanel(FullPage):
             self._pages.addWidget(one)
         right = vbox()
         right.addWidget(self.heads)
-        right.addWidget(Rule())
+        right.addWidget(HLine())
         right.addWidget(self._pages, 1)
         body = hbox()
         body.addWidget(self._left)
-        body.addWidget(Rule(upright=True))
+        body.addWidget(HLine(upright=True))
         body.addLayout(right, 1)
         page = vbox(self)
         page.addWidget(self.header)
@@ -136,7 +136,7 @@ class TwoMetricsPanel(FullPage):
         state.on_change(Change.METRIC, self, self._follow_metric)
         state.on_change(Change.QUERY | Change.OPTIONS, self, self._later)
         state.on_change(Change.RANKING, self, self._follow_ranking)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

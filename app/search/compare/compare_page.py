@@ -12,21 +12,21 @@ from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
-from semblance.app.search.compare.compare_header import CompareHead
+from semblance.app.search.compare.compare_header import CompareHeader
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import side_by_side
 from semblance.app.widgets.layouts import vbox
@@ -46,7 +46,7 @@ LINKED = tr("Zoom, pan, window linked")
 ROOMY = 900
 
 
-class ComparePanel(FullPage):
+class ComparePage(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
 
     menu_wanted = Signal(int, QPoint)
@@ -79,7 +79,7 @@ class ComparePanel(FullPage):
             self.header.add_action(widget)
 
         self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
-        self.heads = (CompareHead(tr("Query")), CompareHead(tr("Rank")))
+        self.heads = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
@@ -115,7 +115,7 @@ class ComparePanel(FullPage):
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_wanted.connect(self.menu_wanted)
         for side, pane in enumerate(self.panes):
-            pane.view.own_presets = own_presets(self._context.settings)
+            pane.view.saved_presets = saved_presets(self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
@@ -128,7 +128,7 @@ class ComparePanel(FullPage):
             pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
         self._state.on_change(Change.RANKING, self, self._renew)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         # Its cards have their size once it has its width.
         self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
 
@@ -168,7 +168,7 @@ class ComparePanel(FullPage):
         self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
         distances = np.array([case.distance for case in self._shown], dtype=np.float64)
-        self.strip.set_deck(Deck(columns, order, distances))
+        self.strip.set_deck(CaseModel(columns, order, distances))
         if not self._shown and self.isVisible():
             self.closed.emit()
 

@@ -19,17 +19,17 @@ from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.no_wheel import Slide
+from semblance.app.widgets.no_wheel import NoWheelSlider
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, translate
 from semblance.core.searches.concepts import MINIMUM, Strength
 from semblance.core.workflows.searches.concepts import ConceptFacts
@@ -64,11 +64,11 @@ class ConceptsSection(Panel):
         self.undo.clicked.connect(concepts.undo)
         help_button = header_button("help", tr("Help for concepts"))
         help_button.clicked.connect(self.help_wanted)
-        self._told = Words(_EMPTY, "small")
+        self._told = WrappedLabel(_EMPTY, "small")
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
-        self._scroll = Scrolled(inner)
+        self._scroll = PanelScrollArea(inner)
         top = hbox(spacing=8)
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)
@@ -80,7 +80,7 @@ class ConceptsSection(Panel):
         concepts.changed.connect(self._renew)
         self._state.on_change(Change.SEARCH | Change.QUERY, self, self._follow)
         self._state.on_change(Change.LIBRARY, self, self._renew)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._renew()
 
     @property
@@ -270,7 +270,7 @@ def measured(strength: Strength) -> str:
     )
 
 
-class _Amount(Slide):
+class _Amount(NoWheelSlider):
     """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
 
     moved = Signal(float)

@@ -24,15 +24,15 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import BASE, colour, news, theme
+from semblance.app.shell.theme import BASE, colour, theme, theme_signals
 from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.text_cache import CENTRE, lettering
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
@@ -43,7 +43,7 @@ _BADGE, _CROSS = 14, 16
 _HINT = tr("drop cases here, or press E")
 
 
-class ExamplesStrip(QWidget):
+class ExamplesSection(QWidget):
     """Follows the search. A drop on its left half is a positive example, on the right half a negative one."""
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None) -> None:
@@ -56,7 +56,7 @@ class ExamplesStrip(QWidget):
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
         self.header.action_wanted.connect(lambda: examples.clear(context))
-        self.note = Words(role="small")
+        self.note = WrappedLabel(role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
@@ -71,7 +71,7 @@ class ExamplesStrip(QWidget):
         self._state.on_change(Change.SEARCH, self, self._renew)
         self._state.on_change(Change.RANKING, self, self._tell)
         self._state.on_change(Change.LIBRARY, self, self._outside.clear)
-        news.changed.connect(self._renew)
+        theme_signals.changed.connect(self._renew)
         self._renew()
 
     @property
@@ -228,7 +228,7 @@ class _Sides(QWidget):
             on = like == self._like
             painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
             painter.drawRoundedRect(QRectF(box), 4, 4)
-            lettering(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
+            text_cache(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
         painter.end()
 
 

@@ -14,7 +14,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
 from semblance.core.searches.judgement import Kind
@@ -100,7 +100,7 @@ class _Images(QWidget):
             sign = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
             painter.drawPixmap(x + side + 6, 1, sign)
             where = QRect(x + side + 8, size, tokens.px(28), side - size)
-            lettering(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
+            text_cache(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
         painter.end()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QWidget
 
 from semblance.app.search.feedback.click_curve import ClickCurve
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
@@ -22,7 +22,7 @@ PATIENCE = tr(
 NOTHING_HELD_OUT = tr("Nothing is held out: every case with a finding was trained on or judged.")
 
 
-class AskProgress(QWidget):
+class LearningProgress(QWidget):
     """Shows what it is told."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class AskProgress(QWidget):
         column.addWidget(patience)
         column.addStretch(1)
         self._room = (theme().px(SIDE), theme().px(CURVE))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self.tell(0, 0)
         self.clear()

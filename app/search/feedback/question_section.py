@@ -6,16 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from semblance.app.search.feedback.question_session import Questions
+from semblance.app.search.feedback.question_session import QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.widgets.image_button import ImageButton
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 
@@ -29,7 +29,7 @@ KEYS: dict[int, Answer | None] = {
 }
 
 
-class AskSection(QWidget):
+class QuestionSection(QWidget):
     """Follows the search. ``large_wanted``: ask in full size, one question after another."""
 
     large_wanted = Signal()
@@ -37,7 +37,7 @@ class AskSection(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
-        self.questions = Questions(context, moves_on=False, parent=self)
+        self.questions = QuestionSession(context, moves_on=False, parent=self)
         self.setAccessibleName(tr("Which is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
@@ -49,7 +49,7 @@ class AskSection(QWidget):
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
         self.pass_over = QPushButton(tr("Cannot say"))
-        self.told = Words(role="second")
+        self.told = WrappedLabel(role="second")
         self._lay_out()
         # After the ranking was painted: it is what a click is waiting for.
         self._soon = one_shot(self, self._follow)
@@ -80,7 +80,7 @@ class AskSection(QWidget):
             inside.addWidget(widget)
         column = vbox(self)
         column.addLayout(inside)
-        column.addWidget(Rule())
+        column.addWidget(HLine())
 
     def _connect(self) -> None:
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))

@@ -28,7 +28,7 @@ class Nothing:
     text: str = ""
 
 
-class Questions(QObject):
+class QuestionSession(QObject):
     """``changed``: another question is there, or none. ``prepared``: so is the one after it.
 
     The next question is fetched while a person looks at this one, so it knows the answers but the last.

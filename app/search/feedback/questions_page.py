@@ -13,9 +13,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.search.feedback import question_operations
-from semblance.app.search.feedback.learning_progress import AskProgress
+from semblance.app.search.feedback.learning_progress import LearningProgress
 from semblance.app.search.feedback.question_section import KEYS
-from semblance.app.search.feedback.question_session import Questions
+from semblance.app.search.feedback.question_session import QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
@@ -25,9 +25,9 @@ from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.image_header import ImageHead, side_by_side
+from semblance.app.widgets.image_header import ImageHeader, side_by_side
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.imaging import view_images
@@ -36,13 +36,13 @@ from semblance.core.workflows.imaging.view_images import ViewedImage
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 
 
-class AskNextPanel(FullPage):
+class QuestionsPage(FullPage):
     """Follows the search; ``closed`` when the person goes back to the ranking."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
-        self.questions = Questions(context, moves_on=True, parent=self)
+        self.questions = QuestionSession(context, moves_on=True, parent=self)
         #: Images opened, or why there is none, by case.
         self._opened: dict[str, ViewedImage | str] = {}
         self._opening: dict[str, Job] = {}
@@ -62,7 +62,7 @@ class AskNextPanel(FullPage):
         }
         self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
-        self.side = AskProgress()
+        self.side = LearningProgress()
         self._empty = EmptyState()
         self._lay_out()
         self._soon = one_shot(self, self._follow)
@@ -107,7 +107,7 @@ class AskNextPanel(FullPage):
     def _lay_out_page(self) -> None:
         body = hbox()
         body.addWidget(self._pages, 1)
-        body.addWidget(Rule(upright=True))
+        body.addWidget(HLine(upright=True))
         body.addWidget(self.side)
         page = vbox(self)
         page.addWidget(self.header)
@@ -243,7 +243,7 @@ class AskNextPanel(FullPage):
         pane.histogram.hide()
 
 
-class _Head(ImageHead):
+class _Head(ImageHeader):
     """Above an image: which it is, its name, and the key that chooses it. No finding: it would answer."""
 
     def __init__(self, title: str, key: str) -> None:

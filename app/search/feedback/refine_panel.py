@@ -15,21 +15,21 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.judgement_list import JudgementList
 from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
-from semblance.app.search.feedback.refinement_scores import RefineMeasures
+from semblance.app.search.feedback.refinement_scores import RefinementScores
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.search import Search
@@ -65,7 +65,7 @@ class RefinePanel(Panel):
         self._influence_of: Search | None = None
         self.rows = LedgerRows(self)
         self.list = JudgementList(self.rows, thumbnails)
-        self.measures = RefineMeasures(context)
+        self.measures = RefinementScores(context)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -74,11 +74,11 @@ class RefinePanel(Panel):
     def _make_parts(self) -> None:
         self._empty = EmptyState()
         self.head = SectionHeader(tr("Judgements"))
-        self.detail = Words()
+        self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
-        self._refused = Words()
+        self._refused = WrappedLabel()
         self._refused.setContentsMargins(12, 8, 12, 8)
-        self._how = Words(HOW, "second")
+        self._how = WrappedLabel(HOW, "second")
         self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._how.setContentsMargins(12, 0, 12, 8)
         self.save = QPushButton(SAVE)
@@ -118,7 +118,7 @@ class RefinePanel(Panel):
         self._sections.addWidget(self._body, 1)
         # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
         column = vbox(self)
-        column.addWidget(Scrolled(inner), 1)
+        column.addWidget(PanelScrollArea(inner), 1)
         column.addWidget(foot)
 
     def _show_page(self, page: QWidget) -> None:
@@ -157,7 +157,7 @@ class RefinePanel(Panel):
 
     def add_section(self, widget: QWidget) -> None:
         """Another section, below the judgements; it is there without a query too."""
-        self._sections.addWidget(Rule())
+        self._sections.addWidget(HLine())
         self._sections.addWidget(widget)
 
     # Following

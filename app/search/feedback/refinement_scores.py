@@ -10,12 +10,12 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.no_wheel import Slide
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.no_wheel import NoWheelSlider
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.searches.search import Search
@@ -32,7 +32,7 @@ _BESIDE, _BELOW = 2, 3
 _WAITING = tr("measuring…")
 
 
-class RefineMeasures(QWidget):
+class RefinementScores(QWidget):
     """Facts under the list of judgements."""
 
     def __init__(self, context: Context) -> None:
@@ -46,8 +46,8 @@ class RefineMeasures(QWidget):
         self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", tr("held-out"))
-        self.note = Words(role="small")
-        self.strength = Slide(Qt.Orientation.Horizontal)
+        self.note = WrappedLabel(role="small")
+        self.strength = NoWheelSlider(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
@@ -59,7 +59,7 @@ class RefineMeasures(QWidget):
         self._rest = one_shot(self, self._measure, RESTED_MS)
         self.strength.valueChanged.connect(self._set_strength)
         self._state.on_change(Change.SEARCH, self, self._follow_strength)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._follow_strength()
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import cancel_button, column_of, form, go_button
+from semblance.app.widgets.dialog import accept_button, cancel_button, column_of, form
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 from semblance.core.library.records import unique_name
 
@@ -43,8 +43,8 @@ class SaveRefinedDialog(Dialog):
             base=base,
         )
         few = " " + tr("So few rarely show in scores.") if judgements < FEW else ""
-        self._told = Words(told + few, "small")
-        private = Words(
+        self._told = WrappedLabel(told + few, "small")
+        private = WrappedLabel(
             tr("The name is kept in the library and on the metric's card, in no report."), "small"
         )
         fields = form()
@@ -55,7 +55,7 @@ class SaveRefinedDialog(Dialog):
         self._problem = QLabel()
         set_look(self._problem, role="error")
         self._problem.hide()
-        self.go = go_button(tr("Save"))
+        self.go = accept_button(tr("Save"))
         self.go.clicked.connect(self.accept)
         buttons = QHBoxLayout()
         buttons.addWidget(self._problem, 1)

@@ -23,7 +23,7 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
@@ -32,12 +32,12 @@ from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
@@ -49,7 +49,7 @@ _SIDE = 296
 _RATE = "cine_rate"
 
 
-class LargePanel(FullPage):
+class FullSizePage(FullPage):
     """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
 
     header_wanted = Signal()
@@ -82,7 +82,7 @@ class LargePanel(FullPage):
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
-        self.told = Words(role="second")
+        self.told = WrappedLabel(role="second")
         self.notice = QueryNotice()
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
@@ -94,7 +94,7 @@ class LargePanel(FullPage):
         self._side = QWidget()
         side = vbox(self._side, spacing=8, margins=(12, 8, 12, 8))
         side.addWidget(self.facts)
-        self._rule = Rule()
+        self._rule = HLine()
         side.addWidget(self._rule)
         side.addWidget(self._label)
         for widget in (self.search_with, self.search, self.told):
@@ -146,7 +146,7 @@ class LargePanel(FullPage):
         self._state.on_change(Change.CASES, self, self._tell_case)
         self._state.on_change(Change.METRIC, self, self._tell_region)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 38 // 100)))
@@ -167,7 +167,7 @@ class LargePanel(FullPage):
         self._drop_job()
         self._source, self._loaded = source, None
         for view in (self.view, *self.planes.views.values()):
-            view.own_presets = own_presets(self._context.settings)
+            view.saved_presets = saved_presets(self._context.settings)
         self.view.editable = False
         self._show_nothing()
         self._slow.start()

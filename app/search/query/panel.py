@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.examples_section import ExamplesStrip
+from semblance.app.search.feedback.examples_section import ExamplesSection
 from semblance.app.search.query.query_facts import QueryFacts, region_words
 from semblance.app.search.query.query_notice import QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
@@ -25,12 +25,12 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.fact_list import NAMES
 from semblance.app.widgets.layouts import hbox, vbox
@@ -84,14 +84,14 @@ class QueryPanel(Panel):
 
         self.pane = ImagePane(context.jobs)
         self.view, self.histogram = self.pane.view, self.pane.histogram
-        self.view.own_presets = own_presets(context.settings)
+        self.view.saved_presets = saved_presets(context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
-        self.examples = ExamplesStrip(context, thumbnails)
+        self.examples = ExamplesSection(context, thumbnails)
         self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()
         self._connect()
@@ -132,7 +132,7 @@ class QueryPanel(Panel):
         state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.ask_file)
         self._drop.case_dropped.connect(self._ask_row)
-        news.changed.connect(self._fit_labels)
+        theme_signals.changed.connect(self._fit_labels)
 
     # For the window
 

@@ -25,11 +25,11 @@ from semblance.app.search.saved import saved_searches
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import column_of, give_size, go_button
+from semblance.app.widgets.dialog import accept_button, column_of, give_size
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.searches.saved_searches import SavedSearch
@@ -62,7 +62,7 @@ class SearchesDialog(Dialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        self.open_button = go_button(tr("Open"))
+        self.open_button = accept_button(tr("Open"))
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
         self.bin_button = QPushButton()
@@ -295,5 +295,5 @@ class _Lines(QStyledItemDelegate):
         name, _, facts = str(index.data()).partition("\n")
         left, half = at.x() + side + 16, at.height() // 2
         room = at.right() - left - 8
-        lettering(BASE, 600).draw(painter, QRect(left, at.y() + half - 20, room, 20), name, tokens.text)
-        lettering(SMALL).draw(painter, QRect(left, at.y() + half, room, 20), facts, tokens.second)
+        text_cache(BASE, 600).draw(painter, QRect(left, at.y() + half - 20, room, 20), name, tokens.text)
+        text_cache(SMALL).draw(painter, QRect(left, at.y() + half, room, 20), facts, tokens.second)

@@ -13,7 +13,7 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
@@ -29,7 +29,7 @@ SHOWN = 40
 _VERDICTS = {Kind.ALIKE: 1, Kind.NOT_ALIKE: -1}
 
 
-class RankingJudging(QObject):
+class CardFeedback(QObject):
     """Follows the thumbs and comparisons of ``grid``."""
 
     def __init__(self, context: Context, grid: CaseGrid, parent: QObject | None = None) -> None:
@@ -197,7 +197,7 @@ class CompareBar(QFrame):
         row.setContentsMargins(12, 0, 12, 0)
         row.addWidget(self._text, 1)
         row.addWidget(self._button)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self.hide()
 

@@ -21,7 +21,7 @@ from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 
-class OtherFindings(QFrame):
+class OtherDiagnoses(QFrame):
     """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_wanted`` as of a strip."""
 
     chosen = Signal(int)

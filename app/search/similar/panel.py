@@ -7,19 +7,19 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget
 
-from semblance.app.search.similar.card_feedback import RankingJudging
+from semblance.app.search.similar.card_feedback import CardFeedback
 from semblance.app.search.similar.counted_switch import CountedSwitch
-from semblance.app.search.similar.other_diagnoses import OtherFindings
-from semblance.app.search.similar.ranking_notice import RankingNotice
+from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
+from semblance.app.search.similar.ranking_notice import NoMatchNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
-from semblance.app.search.similar.summary_strip import Strip
+from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
@@ -76,9 +76,9 @@ class RankingPanel(Panel):
         self.options = RankingOptions(context, self)
         for widget in (self.same_patient, self.alike, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)
-        self._strip = Strip()
-        self.notice = RankingNotice(self.options.open)
-        self.others = OtherFindings(context, thumbnails)
+        self._strip = SummaryStrip()
+        self.notice = NoMatchNotice(self.options.open)
+        self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._show_other)
         self.others.activated.connect(self.compare_wanted)
         self.others.menu_wanted.connect(self.menu_wanted)
@@ -88,7 +88,7 @@ class RankingPanel(Panel):
         self._query_window_level.source_changed.connect(self.grid.set_source)
         self.window_level.toggled.connect(self._query_window_level.turn)
         self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
-        self.judging = RankingJudging(context, self.grid, self)
+        self.judging = CardFeedback(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
         self.grid.alike_wanted.connect(self.show_alike)
@@ -167,7 +167,7 @@ class RankingPanel(Panel):
             self._strip.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
-            self.grid.set_deck(Deck(columns))
+            self.grid.set_deck(CaseModel(columns))
             self._say_what_next()
             return
         same, self._shown = ranking.query == self._shown, ranking.query
@@ -221,7 +221,7 @@ class RankingPanel(Panel):
         if self.grid.deck().place_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
-    def _deck(self, ranking: SearchResult, columns: CaseColumns) -> Deck:
+    def _deck(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
         asked = self._state.asked
         moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
         lines: list[tuple[int, float, int, int, int]] = []
@@ -234,7 +234,7 @@ class RankingPanel(Panel):
         there = indices >= 0
         numbers = np.array(lines, dtype=np.float64).reshape(-1, 5)[there]
         distances, (alike, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)
-        return Deck(
+        return CaseModel(
             columns,
             indices[there],
             distances,

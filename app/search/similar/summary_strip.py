@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView, Pole
 from semblance.app.shell.measured_on import measured_words
-from semblance.app.shell.theme import news, plain_tip, theme
+from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, chip_of
-from semblance.app.widgets.warning_line import Caution
+from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, translate
 from semblance.core.library.case_columns import CaseColumns
@@ -62,7 +62,7 @@ _WHAT = tr(
 )
 
 
-class Strip(QFrame):
+class SummaryStrip(QFrame):
     """The findings of the nearest cases in words and as chips, and the estimate; support, not a diagnosis."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Strip(QFrame):
         right.addWidget(self._note)
         # With an alignment its greatest width is not that of what stands above.
         right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
-        self.caution = Caution()
+        self.caution = WarningLine()
         around = vbox(self, spacing=BELOW, margins=(12, 6, 12, 6))
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
@@ -106,7 +106,7 @@ class Strip(QFrame):
         #: What stands before the counts, and a shorter form.
         self._heads = ("", "")
         self._shown: tuple[SearchResult, CaseColumns, bool] | None = None
-        news.changed.connect(self._again)
+        theme_signals.changed.connect(self._again)
 
     def show_ranking(self, ranking: SearchResult, columns: CaseColumns, *, stale: bool = False) -> None:
         """``stale``: the library has cases the estimate was not measured on."""

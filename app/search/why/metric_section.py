@@ -20,7 +20,7 @@ from semblance.core.workflows.library.library_snapshot import MetricFacts
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 
 
-class WhyMetric(QWidget):
+class MetricSection(QWidget):
     """Follows the metric of the state."""
 
     def __init__(self, state: State) -> None:

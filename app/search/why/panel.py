@@ -6,7 +6,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from semblance.app.search.why import explain_distance
-from semblance.app.search.why.metric_section import WhyMetric
+from semblance.app.search.why.metric_section import MetricSection
 from semblance.app.search.why.waterfall import Line, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell.context import Context
@@ -14,12 +14,12 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.retrieval.explanation.sentence import spoken
@@ -62,8 +62,8 @@ class WhyPanel(Panel):
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
         self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
-        self.sentence = Words(role="second")
-        self.card = WhyMetric(self._state)
+        self.sentence = WrappedLabel(role="second")
+        self.card = MetricSection(self._state)
         #: Names of the groups in the order their boxes stand in.
         self._order: tuple[str, ...] = ()
         self.empty = EmptyState()
@@ -81,14 +81,14 @@ class WhyPanel(Panel):
         body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
         body.addWidget(self.images)
         body.addWidget(self.sentence)
-        body.addWidget(Rule())
+        body.addWidget(HLine())
         body.addWidget(self.head)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
-        body.addWidget(Rule())
+        body.addWidget(HLine())
         body.addWidget(self.card)
         body.addStretch(1)
-        return Scrolled(inner)
+        return PanelScrollArea(inner)
 
     @property
     def shown(self) -> Explanation | None:

@@ -12,7 +12,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
@@ -29,7 +29,7 @@ class WhyImages(QWidget):
         self.query, self.case = MarkedImage(tr("Query")), MarkedImage(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
-        self.note = Words(role="small")
+        self.note = WrappedLabel(role="small")
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)

@@ -13,9 +13,9 @@ from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
 from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
 from semblance.app.widgets.cards.card_parts import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.text_cache import CENTRE, RIGHT, lettering
+from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState
@@ -99,7 +99,7 @@ class CardPainter:
     def __init__(
         self,
         painter: QPainter,
-        deck: Deck,
+        deck: CaseModel,
         layout: CardLayout,
         source: ThumbnailSource | None,
         images: ScaledImages,
@@ -111,8 +111,8 @@ class CardPainter:
         self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
         self._theme: Theme = theme()
         self._letters = deck.columns.letters
-        self._small, self._base = lettering(SMALL), lettering(BASE)
-        self._bold = lettering(SMALL, 600)
+        self._small, self._base = text_cache(SMALL), text_cache(BASE)
+        self._bold = text_cache(SMALL, 600)
         images.begin(layout.thumb, ratio)
 
     def draw(self, place: int, at: QRect, state: CardState) -> None:

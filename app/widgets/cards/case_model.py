@@ -18,7 +18,7 @@ JUDGED = {1: tr("like the query"), -1: tr("not like the query")}
 
 
 @dataclass(frozen=True, eq=False)
-class Deck:
+class CaseModel:
     """``order`` holds positions in ``columns``; place ``i`` shows the case ``order[i]``.
 
     A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded

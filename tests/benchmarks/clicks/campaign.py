@@ -23,7 +23,7 @@ def run_table(
     folder: Path,
     name: str,
     users: int,
-    news: Callable[[str], None],
+    theme_signals: Callable[[str], None],
     *,
     arms: Sequence[str] = (),
     kept: dict[str, Any] | None = None,
@@ -48,7 +48,7 @@ def run_table(
             str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(split_tables)]
             for wrong in (*WRONG, *([NOTHING] if arm == ASKED else []))
         }
-        news(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
+        theme_signals(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
     return out
 
 

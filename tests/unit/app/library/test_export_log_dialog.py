@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.export_log_dialog import ExportsDialog
+from semblance.app.library.export_log_dialog import ExportLogDialog
 
 LINES = [
     {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}
@@ -23,8 +23,8 @@ def saved() -> list[tuple[Path, str]]:
     return []
 
 
-def shown(qtbot, lines, saved) -> ExportsDialog:
-    dialog = ExportsDialog(lines, lambda path, text: saved.append((path, text)))
+def shown(qtbot, lines, saved) -> ExportLogDialog:
+    dialog = ExportLogDialog(lines, lambda path, text: saved.append((path, text)))
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.verify_dialog import CheckDialog
+from semblance.app.library.verify_dialog import VerifyDialog
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 GONE = Problem("images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b"))
@@ -20,8 +20,8 @@ def kept() -> list[tuple[Path, str]]:
 
 
 @pytest.fixture
-def dialog(qtbot, kept) -> CheckDialog:
-    made = CheckDialog(lambda path, text: kept.append((path, text)))
+def dialog(qtbot, kept) -> VerifyDialog:
+    made = VerifyDialog(lambda path, text: kept.append((path, text)))
     qtbot.addWidget(made)
     made.show()
     return made

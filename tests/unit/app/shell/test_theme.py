@@ -64,7 +64,7 @@ def test_a_change_is_told_and_reaches_widgets(qtbot, qapp) -> None:
     set_theme(qapp, "dark")
     label = QLabel("x")
     qtbot.addWidget(label)
-    with qtbot.waitSignal(themes.news.changed):
+    with qtbot.waitSignal(themes.theme_signals.changed):
         set_theme(qapp, "light", 1.5)
     assert theme().name == "light"
     assert theme().px(12) == 18

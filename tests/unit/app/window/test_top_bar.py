@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
@@ -29,7 +29,7 @@ def bar(qtbot):
         qtbot.addWidget(window)
         context = make_context(Jobs(window))
         pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
-        bar = TopBar(Actions(window), pickers, LikenessSlider(context))
+        bar = TopBar(Actions(window), pickers, EmphasisSlider(context))
         bar.setParent(window)
         for number in range(more):
             bar.menus.addMenu(f"Menu {number}")

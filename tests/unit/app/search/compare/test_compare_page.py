@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 
-from semblance.app.search.compare.compare_page import ComparePanel
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.search.compare.compare_page import ComparePage
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -27,7 +27,7 @@ def panel(qtbot, jobs, context, trained):
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
     context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
-    panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
+    panel = on_screen(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
     jobs.let_run()

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 
 from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
-from semblance.app.search.feedback.question_section import AskSection
-from semblance.app.search.feedback.questions_page import AskNextPanel
+from semblance.app.search.feedback.question_section import QuestionSection
+from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
-from semblance.app.widgets.thumbnail_loader import Thumbnails, ThumbnailSource
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
@@ -62,7 +62,7 @@ class Grey(ThumbnailSource):
 @pytest.fixture
 def page(qtbot, context, jobs):
     ask(context, jobs)
-    page = on_screen(qtbot, AskNextPanel(context), 1280, 760)
+    page = on_screen(qtbot, QuestionsPage(context), 1280, 760)
     jobs.let_run()
     qtbot.wait(1)
     jobs.let_run()
@@ -72,7 +72,7 @@ def page(qtbot, context, jobs):
 @pytest.fixture
 def section(qtbot, context, jobs):
     ask(context, jobs)
-    section = on_screen(qtbot, AskSection(context, Grey()), 312, 260)
+    section = on_screen(qtbot, QuestionSection(context, Grey()), 312, 260)
     settle(qtbot, jobs)
     return section
 
@@ -201,7 +201,7 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
     outside = tmp_path / "outside.png"
     Image.new("L", (32, 32), 90).save(outside)
     ask(context, jobs, Query(image=outside))
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
@@ -212,7 +212,7 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
 def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
     context.state.set_metric("city")
     ask(context, jobs)
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
@@ -227,7 +227,7 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     context.state.set_library(dataclasses.replace(read_snapshot(trained), writable=False))
     context.state.set_metric("plain")
     ask(context, jobs)
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
@@ -318,7 +318,7 @@ def test_images_are_drawn(section) -> None:
 def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
     ask(context, jobs)
     waiting: list = []
-    section = AskSection(context, Thumbnails(lambda rows, done: waiting.append((rows, done))))
+    section = QuestionSection(context, ThumbnailLoader(lambda rows, done: waiting.append((rows, done))))
     qtbot.addWidget(section)
     section.show()
     settle(qtbot, jobs)

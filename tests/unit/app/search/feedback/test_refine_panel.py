@@ -14,7 +14,7 @@ from semblance.app.search.feedback.refinement_scores import FEW
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.language import translate
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
@@ -40,7 +40,7 @@ def context(jobs, made, tmp_path) -> Context:
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    return on_screen(qtbot, RefinePanel(context, Thumbnails(lambda _rows, done: done([]))), 312, 560)
+    return on_screen(qtbot, RefinePanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 312, 560)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from semblance.app.search.query.full_size_page import LargePanel
+from semblance.app.search.query.full_size_page import FullSizePage
 from semblance.app.viewer.query_source import QuerySource
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import ImageAddress
@@ -38,7 +38,7 @@ def context(context, trained):
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, LargePanel(context), 1200, 760)
+    return on_screen(qtbot, FullSizePage(context), 1200, 760)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from semblance.app.search.query.query_notice import breakable
 from semblance.app.shell import search_operations
 from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
@@ -247,7 +247,7 @@ def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
 
 
 def test_a_case_of_a_grid_is_asked_with(panel, context, library):
-    data = mime_data(Deck(library.columns, library.columns.sorted_by("id")), 3)
+    data = mime_data(CaseModel(library.columns, library.columns.sorted_by("id")), 3)
     assert enter(panel, data)
     drop(panel, data)
     assert context.state.query == Query(case=case_of(library, "p005.png"))

@@ -11,7 +11,7 @@ from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.card_parts import thumbs_of
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
@@ -38,7 +38,7 @@ def context(jobs, made, tmp_path):
 @pytest.fixture
 def panel(qtbot, context, jobs):
     """The first case asked, its ranking there."""
-    panel = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+    panel = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
     ask_case(context, jobs)
     return panel
 
@@ -296,7 +296,7 @@ def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
 class TestTheStripAtTheFootOfQuery:
     @pytest.fixture
     def strip(self, qtbot, context, jobs):
-        made = JudgementStrip(context, Thumbnails(lambda _rows, done: done([])))
+        made = JudgementStrip(context, ThumbnailLoader(lambda _rows, done: done([])))
         qtbot.addWidget(made)
         made.resize(300, 60)
         ask_case(context, jobs)

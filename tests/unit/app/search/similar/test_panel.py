@@ -12,7 +12,7 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
@@ -47,7 +47,9 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        return on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+        return on_screen(
+            qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480
+        )
 
     return make
 

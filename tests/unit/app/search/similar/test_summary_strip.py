@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.similar.ranking_options import DIVERSE
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import explain_distance, rank_cases
 from semblance.core.workflows.searches.reliability import (
@@ -56,7 +56,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 620)
+    made = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 620)
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
     return made

@@ -105,8 +105,8 @@ def test_every_case_gets_the_numbers_of_its_own_image(library, images):
     for path in images.rglob("*.png"):
         own = found[f"images/{path.relative_to(images).as_posix()}"]
         np.testing.assert_array_equal(own, extractor.extract(open_image(path)))
-    assert listening.news[0][:2] == (0, 12)
-    assert listening.news[-1][:2] == (12, 12)
+    assert listening.theme_signals[0][:2] == (0, 12)
+    assert listening.theme_signals[-1][:2] == (12, 12)
     assert listening.partials[-1] == 12
 
 
@@ -200,7 +200,7 @@ def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (11, 11)
     assert [item["case_id"] for item in result.failed] == ["images/level/p008.png"]
-    assert "ended the worker process" in result.failed[0]["reason"]
+    assert "worker process ended" in result.failed[0]["reason"]
     here.deadly = frozenset()
     assert extract_features(library, QUICK).extracted == 0
 
