@@ -298,7 +298,7 @@ class Commands(QObject):
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
             tr(
-                "{language}: Semblance speaks it from its next start on.",
+                "The language changes to {language} at the next start.",
                 language=LANGUAGES[settings.language],
             )
         )
