@@ -28,7 +28,7 @@ class BinTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(0, len(_HEADS), parent)
-        self.setAccessibleName(tr("Bins of held-out cases by their estimate; Enter shows the cases"))
+        self.setAccessibleName(tr("Bins of held-out cases by their estimate. Press Enter to show the cases"))
         for column, tip in enumerate(_TIPS):
             item = QTableWidgetItem(_HEADS[column])
             item.setTextAlignment(_side(column))

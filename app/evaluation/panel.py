@@ -84,14 +84,14 @@ class EvaluationPanel(Panel):
 
         self.header = TabHeader(TABS, title=tr("Evaluation"))
         self.header.changed.connect(self._show_tab)
-        self.again = QPushButton(tr("Score again"))
-        self.again.setToolTip(tr("Measure the current metric on every case it never saw"))
+        self.again = QPushButton(tr("Evaluate again"))
+        self.again.setToolTip(tr("Test the current metric on every case not used for training"))
         set_look(self.again, link=True)
         self.again.clicked.connect(self.score)
         self.header.add_action(self.again)
-        self.score_button = self.header.add_button("refresh", tr("Score this metric again"))
+        self.score_button = self.header.add_button("refresh", tr("Evaluate this metric again"))
         self.score_button.clicked.connect(self.score)
-        self.save_button = self.header.add_button("save", tr("Save the plots… (Ctrl+S)"))
+        self.save_button = self.header.add_button("save", tr("Save plots… (Ctrl+S)"))
         self.save_button.clicked.connect(self.save_plot)
 
         self.overview = Overview(context)
@@ -128,7 +128,7 @@ class EvaluationPanel(Panel):
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         box.activated.connect(self._finding_chosen)
         made.add_beside_title(box)
-        set_accessible_name(box, tr("Finding told from the rest"))
+        set_accessible_name(box, tr("Finding of the ROC curve"))
         self._pages.addWidget(made)
         self._lead_to_cases(made, of_finding=True)
         self._fill_roc(made)
@@ -389,14 +389,14 @@ class EvaluationPanel(Panel):
         elif not library.feature_sets:
             self._empty.say(
                 tr("No features yet"),
-                tr("Metrics are trained on features; extract them once, in the background."),
+                tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
                 self.extract_wanted.emit,
             )
         else:
             self._empty.say(
                 tr("No metric yet"),
-                tr("Train one: its scores on cases it never saw appear here."),
+                tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),
                 self.train_wanted.emit,
             )
@@ -405,5 +405,5 @@ class EvaluationPanel(Panel):
         """How the current metric's cases were set apart."""
         metric = self._current_metric
         if metric is not None and not metric.has_held_out_cases:
-            return tr("not scored: trained on all cases")
+            return tr("not tested: trained on all cases")
         return split_words(self._state.metric.card) if self._state.metric is not None else ""

@@ -61,10 +61,10 @@ FULL = (
     ),
     AUC,
     Column(
-        "ece", tr("calibration"), 10, tr("Expected calibration error of the vote, ten bins: 0 is perfect")
+        "ece", tr("calibration"), 10, tr("Expected calibration error of the estimate, ten bins. 0 is perfect")
     ),
     Column("n_train", tr("trained on"), 10, tr("Training cases")),
-    Column("n_test", tr("held out"), 10, tr("Cases it was measured on")),
+    Column("n_test", tr("held out"), 10, tr("Test cases")),
     Column("measured", tr("measured on"), 28, number=False),
     Column("seed", tr("seed"), 6, tr("Seed of the split")),
 )
@@ -198,7 +198,7 @@ def _item(
     if column is NAME:
         words = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            words.append(tr("stale: score it again") if metric.has_held_out_cases else tr("not scored"))
+            words.append(tr("stale: evaluate it again") if metric.has_held_out_cases else tr("not tested"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
         item.setToolTip(plain_tip(_tip(metric)))
     return item
@@ -216,7 +216,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
             return "–", -1.0
         return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
-        unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not scored")
+        unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
         words = scores.measured_on if scores is not None else unscored
         return words, words
     words = str(getattr(metric, key))
@@ -225,11 +225,11 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
 
 def _tip(metric: ScoredMetric) -> str:
     if not metric.has_held_out_cases:
-        return tr("Trained on all cases: there is none left to measure it on.")
+        return tr("The metric was trained on all cases. None is left for a test.")
     if metric.scores is None:
-        return tr("Not measured yet: Score again measures it on cases it never saw.")
+        return tr("Not tested yet. Press Evaluate again to test it on cases not used for training.")
     if metric.stale:
-        return tr("The library has other cases now than when this was measured: Score again.")
+        return tr("Cases were added or removed since the test. Press Evaluate again.")
     return tr(
         "{name}, measured on {n:,} cases: {measured}",
         name=metric.name,

@@ -58,8 +58,8 @@ class ImportDialog(Dialog):
         self._told = WrappedLabel(role="second")
         self._kinds.currentIndexChanged.connect(self._tell)
 
-        self._identified = QCheckBox(tr("Keep patient ids, dates and folder names"))
-        self._identified.setToolTip(tr("Names in file headers are never kept. See the help page Privacy."))
+        self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
+        self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
         patients = bool(found) and get_importer(found[0][0]).named_after_patients
         self._where = QLineEdit(str(library or default_library(source, plain=patients)))
@@ -77,7 +77,7 @@ class ImportDialog(Dialog):
         fields.addRow("", self._told)
         fields.addRow(tr("Library"), place)
         fields.addRow(tr("Patients"), self._identified)
-        self._codes = _small(tr("Otherwise codes stand for them, made with this library's own key."))
+        self._codes = _small(tr("Otherwise codes replace them. The library has its own key for them."))
         fields.addRow("", self._codes)
         self.add = accept_button(tr("Add the cases"))
         self.add.clicked.connect(self.accept)

@@ -73,7 +73,7 @@ class LibraryPanel(Panel):
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         #: In a narrow window, where only a rail is seen else.
-        self.fold_button = header_button("chevron-left", tr("Fold the library (Ctrl+1 from its cases)"))
+        self.fold_button = header_button("chevron-left", tr("Collapse the library (Ctrl+1 from its cases)"))
 
         top = QWidget()
         inner = vbox(top, spacing=8, margins=(8, 8, 8, 4))
@@ -82,8 +82,8 @@ class LibraryPanel(Panel):
         inner.addWidget(self._split)
         self._shown = ElidedLabel(role="small")
         self.unpick = QPushButton(tr("Show all"))
-        self.unpick.setToolTip(tr("Show all, not only those chosen"))
-        self.unpick.setAccessibleName(tr("Show all, not only those chosen"))
+        self.unpick.setToolTip(tr("Show all cases, not only the selected ones"))
+        self.unpick.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
         # Its room is kept: the panels below would jump with the first choice.

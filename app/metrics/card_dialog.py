@@ -63,7 +63,7 @@ class MetricCardDialog(Dialog):
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
         self._area = QScrollArea()
-        self._area.setAccessibleName(tr("What the card says"))
+        self._area.setAccessibleName(tr("Contents of the card"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -74,7 +74,7 @@ class MetricCardDialog(Dialog):
 
     def _buttons(self) -> QHBoxLayout:
         copy = QPushButton(tr("Copy"))
-        copy.setToolTip(tr("As Markdown, which reads well as plain text too"))
+        copy.setToolTip(tr("Copy as Markdown text"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
         save = QPushButton(tr("Save…"))
         save.setVisible(self._save is not None)

@@ -33,7 +33,7 @@ class EmphasisSlider(QWidget):
         #: The library and slider whose steps were laid out for moving.
         self._ready: tuple[object, str] | None = None
         self.bar = _Bar()
-        self.bar.setAccessibleName(tr("Likeness, from visual to diagnostic"))
+        self.bar.setAccessibleName(tr("Similarity, from visual to diagnostic"))
         self._visual, self._diagnostic, self._value = QLabel(tr("visual")), QLabel(tr("diagnostic")), QLabel()
         for label in (self._visual, self._diagnostic):
             set_look(label, role="second")
@@ -126,10 +126,15 @@ class EmphasisSlider(QWidget):
 
 def told(steps: Slider, current: SliderStep) -> str:
     """Every step with its held-out score, the current one marked."""
-    lines = [tr("{name}: share of pairs told by findings, the others by looks", name=steps.name)]
+    lines = [
+        tr(
+            "{name}: share of training pairs from findings. The others come from visual similarity",
+            name=steps.name,
+        )
+    ]
     for step in steps.steps:
         score = (
-            tr("not scored")
+            tr("not tested")
             if step.accuracy is None
             else tr("accuracy @10 {accuracy:.2f}", accuracy=step.accuracy)
         )

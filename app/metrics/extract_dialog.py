@@ -103,12 +103,16 @@ class ExtractDialog(Dialog):
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
             self._state.setText(
-                tr_n("{n} case will get its numbers.", "{n} cases will get their numbers.", total)
+                tr_n(
+                    "Features of {n} case will be extracted.",
+                    "Features of {n} cases will be extracted.",
+                    total,
+                )
             )
         elif found.cases < total:
             self._state.setText(
                 tr(
-                    "{n:,} of {total:,} cases have them; extracting goes on from there.",
+                    "{n:,} of {total:,} cases have these features. Extraction continues with the others.",
                     n=found.cases,
                     total=total,
                 )

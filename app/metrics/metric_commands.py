@@ -54,7 +54,7 @@ class MetricCommands(QObject):
         if metric is None:
             return
         chosen, _ = QFileDialog.getSaveFileName(
-            self._parent, tr("Export the metric"), f"{metric.name}{SUFFIX}", _FILES
+            self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES
         )
         if chosen:
             path = Path(chosen)
@@ -64,7 +64,7 @@ class MetricCommands(QObject):
     def import_metric(self) -> None:
         """Ask for a metric's file and bring it into the open library."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Bring in a metric"), "", f"{_FILES};;{tr('All files (*)')}"
+            self._parent, tr("Import metric"), "", f"{_FILES};;{tr('All files (*)')}"
         )
         if chosen:
             metric_exchange.import_metric(self._context, Path(chosen))

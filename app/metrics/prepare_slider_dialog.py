@@ -33,9 +33,10 @@ class PrepareSliderDialog(Dialog):
         places = ", ".join(str(place) for place in PLACES)
         told = WrappedLabel(
             tr(
-                "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
-                "from are told by findings, the others by looks. Then the slider in the top bar moves "
-                "between them at once. {held_out} % of the cases are held out to score every step.",
+                "Semblance trains BDM+V {n} times on the same training data. {places} % of the training "
+                "pairs come from findings, the others from visual similarity. The slider in the top bar "
+                "then moves between these metrics. {held_out} % of the cases are held out to test each "
+                "of them.",
                 n=len(PLACES),
                 places=places,
                 held_out=round(100 * HELD_OUT),
@@ -67,7 +68,8 @@ class PrepareSliderDialog(Dialog):
             ""
             if labelled > 1
             else tr(
-                "The diagnostic end learns from findings: this library needs two of them with several cases."
+                "The diagnostic end learns from findings. This library needs two findings with several "
+                "cases each."
             )
         )
         self._name.textChanged.connect(self._tell)
@@ -79,7 +81,7 @@ class PrepareSliderDialog(Dialog):
 
     def _tell(self) -> None:
         name = self._name.text().strip()
-        note = tr("The slider {name} is replaced.", name=name) if name in self._sliders else ""
-        self._problem.setText(self._refused or note or ("" if name else tr("Give it a name.")))
+        note = tr("This replaces the slider {name}.", name=name) if name in self._sliders else ""
+        self._problem.setText(self._refused or note or ("" if name else tr("Enter a name.")))
         self._problem.setVisible(bool(self._problem.text()))
         self.go.setEnabled(bool(name) and not self._refused)

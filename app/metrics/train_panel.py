@@ -52,7 +52,7 @@ SPLIT = (
     Parameter(
         "held_out",
         round(100 * HELD_OUT),
-        tr("Share of the cases kept from training to score on, in percent; whole patients where known."),
+        tr("Share of the cases held out for the test, in percent. Whole patients are held out if known."),
         label=tr("Held out, %"),
         minimum=5,
         maximum=90,
@@ -119,8 +119,8 @@ class TrainPanel(Panel):
         self._steps = NoWheelComboBox()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
-        self._steps.setAccessibleName(tr("Steps fitted on the training part"))
-        self._steps.setToolTip(tr("Fitted on the training part only and kept in the metric"))
+        self._steps.setAccessibleName(tr("Steps fitted on the training data"))
+        self._steps.setToolTip(tr("Fitted on the training data only and stored in the metric"))
         self._steps.currentTextChanged.connect(lambda _text: self._tell_buttons())
         self._split_form = ParameterForm(SPLIT)
         self._split_form.valuesChanged.connect(self._tell_split)
@@ -141,8 +141,8 @@ class TrainPanel(Panel):
         self.slider_button = QPushButton(tr("Prepare slider…"))
         self.slider_button.setToolTip(
             tr(
-                "Train BDM+V at six places between visual and diagnostic likeness, "
-                "to move between in the top bar"
+                "Train BDM+V at six positions between visual and diagnostic similarity for the slider in "
+                "the top bar"
             )
         )
         self.slider_button.clicked.connect(self.slider_wanted)

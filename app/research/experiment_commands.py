@@ -51,9 +51,9 @@ class ExperimentCommands(QObject):
         if path is not None and path == Path(library):
             self.case_requested.emit(row)
             dialog.hide()
-            messages.info(tr("The experiment is where it was: Metric > Experiments…"))
+            messages.info(tr("Choose Metric > Experiments… to go back to the experiment."))
         else:
             messages.info(
                 tr("This case is of {name}.", name=Path(library).name),
-                tr("Open that library to see its image; then click it again."),
+                tr("Open that library and click the query again."),
             )

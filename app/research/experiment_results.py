@@ -81,7 +81,7 @@ class ExperimentResults(QWidget):
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
-        self.queries = ResultTable(tr("Worst queries; Enter shows the case"))
+        self.queries = ResultTable(tr("Worst queries. Press Enter to view the case"))
         self.findings = ResultTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
         self.notes = WrappedLabel()
@@ -173,7 +173,7 @@ class ExperimentResults(QWidget):
             for r in document["results"]
             if r["failed"]
         ]
-        self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
+        self.notes.setText("\n\n".join(notes) or tr("Nothing failed and nothing was omitted."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 
     def _begin_with_images(self) -> None:
@@ -213,7 +213,7 @@ class ExperimentResults(QWidget):
             self._differences_told.setText(
                 tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
                 if some
-                else tr("Known at the end, where two learners have two repeats.")
+                else tr("Shown when the experiment ends, if two learners have two repeats.")
             )
             self.differences.setVisible(some)
         elif tab == 3:
@@ -225,9 +225,9 @@ class ExperimentResults(QWidget):
         place = self.row.currentIndex()
         score = score_title(told[place]["score"]) if 0 <= place < len(told) else ""
         words = (
-            tr("Lowest {score} first; Enter or a double click shows the case large.", score=score)
+            tr("Lowest {score} first. Press Enter or double-click to view a case full size.", score=score)
             if score
-            else tr("Known at the end, or when measuring is cancelled.")
+            else tr("Shown when the experiment ends or is cancelled.")
         )
         self._worst_told.setText(words)
         self._worst.setVisible(bool(score))
@@ -276,7 +276,7 @@ class ExperimentResults(QWidget):
             self._ranks_told.setText(
                 tr("Ranks need two learners, measured on two tables or feature sets.")
                 if "over_tables" in self._document
-                else tr("Known at the end, or when measuring is cancelled.")
+                else tr("Shown when the experiment ends or is cancelled.")
             )
             return
         test = tests[place]

@@ -89,10 +89,10 @@ class ExperimentsDialog(Dialog):
         self.results = ExperimentResults(context)
         empty = EmptyState()
         empty.say(
-            tr("Nothing measured yet"),
+            tr("No results yet"),
             tr(
-                "Tick cases, learners and protocols, and press Run. Finished cells are kept at once: an "
-                "experiment that was interrupted goes on where it was."
+                "Tick cases, learners and protocols, and press Run. Each finished cell is saved at once. "
+                "You can resume an interrupted experiment."
             ),
         )
         self._pages = QStackedWidget()

@@ -146,8 +146,8 @@ class AutoButton(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Auto"), parent)
         self.setObjectName("auto-window")
-        self.setAccessibleName(tr("Automatic brightness and contrast"))
-        self.setToolTip(tr("Brightness and contrast as the image was opened (0)"))
+        self.setAccessibleName(tr("Automatic window / level"))
+        self.setToolTip(tr("Reset window / level (0)"))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._fit()
         theme_signals.changed.connect(self._fit)

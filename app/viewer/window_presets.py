@@ -47,7 +47,7 @@ def delete_preset(view: ImageView, settings: Settings, name: str) -> None:
 
 def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) -> None:
     """Ask for the name to keep the greys in force under."""
-    name, given = QInputDialog.getText(parent, tr("Keep these greys"), tr("Name of the preset:"))
+    name, given = QInputDialog.getText(parent, tr("Save as window preset"), tr("Name of the preset:"))
     if given:
         save_preset(view, settings, name)
 

@@ -15,9 +15,9 @@ HEIGHT = 18
 _PAD, _ICON, _GAP = 6, 12, 3
 #: kind -> (text, icon, tip)
 KINDS = {
-    "held-out": (tr("held-out patients"), "lock", tr("Measured on patients the metric never saw.")),
-    "held-out cases": (tr("held-out cases"), "lock", tr("Measured on cases the metric never saw.")),
-    "training": (tr("training"), "", tr("Measured on the very cases the metric was trained on.")),
+    "held-out": (tr("held-out patients"), "lock", tr("Tested on patients not used for training.")),
+    "held-out cases": (tr("held-out cases"), "lock", tr("Tested on cases not used for training.")),
+    "training": (tr("training"), "", tr("Measured on the training data.")),
     "unknown": (
         tr("unknown patients"),
         "help",

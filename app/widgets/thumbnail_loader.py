@@ -139,7 +139,7 @@ class ThumbnailLoader(ThumbnailSource):
         self._asked.difference_update(rows)
         for image in answer:
             if image.pixels is None:
-                self._problems[image.row] = image.problem or tr("not readable")
+                self._problems[image.row] = image.problem or tr("could not be read")
             else:
                 self._keep(image.row, as_image(image.pixels))
         if answer:

@@ -21,6 +21,7 @@ from semblance.app.search.saved.search_commands import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.log_folder import open_log_folder
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
@@ -33,6 +34,7 @@ from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
+from semblance.core.log import log_folder
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
@@ -129,6 +131,7 @@ class Commands(QObject):
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
             "words": partial(self.show_help, "glossary"),
+            "log_folder": self.open_log_folder,
             "about": self.about,
         }
 
@@ -295,7 +298,7 @@ class Commands(QObject):
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
             tr(
-                "{language}: Semblance speaks it from its next start on.",
+                "The language changes to {language} at the next start.",
                 language=LANGUAGES[settings.language],
             )
         )
@@ -334,6 +337,11 @@ class Commands(QObject):
         from semblance.app.window.jobs_dialog import JobsDialog
 
         JobsDialog(self._context, self._window).show()
+
+    def open_log_folder(self) -> None:
+        """Show the folder of the log in the system's file manager, or say where it is."""
+        if not open_log_folder():
+            self._context.messages.info(tr("The log is in {folder}.", folder=log_folder()))
 
     def about(self) -> None:
         """What the program is, and its version."""

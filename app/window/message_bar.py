@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.icons import icon
+from semblance.app.shell.log_folder import versions_text
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -91,9 +92,8 @@ class MessageView(QFrame):
         self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
 
     def copy(self) -> None:
-        """Put everything the message knows on the clipboard."""
-        parts = [part for part in (self.what, self.hint, self.details) if part]
-        QGuiApplication.clipboard().setText("\n".join(parts))
+        """Put what may be sent to others on the clipboard: message, hint and origin without names, and versions."""
+        QGuiApplication.clipboard().setText(f"{self.details}\n{versions_text()}")
 
 
 class MessageBar(QWidget):

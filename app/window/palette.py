@@ -71,7 +71,7 @@ class CommandPalette(QWidget):
         self.list.entered.connect(self.list.setCurrentIndex)
         self.list.clicked.connect(lambda _index: self._run())
         self.list.setAccessibleName(tr("Commands"))
-        self._nothing = QLabel(tr("No command has these letters."))
+        self._nothing = QLabel(tr("No command matches."))
         self._nothing.setContentsMargins(18, 8, 18, 8)
         set_look(self._nothing, role="third")
         self._panel = self._frame()

@@ -41,7 +41,7 @@ class SidePanel(QWidget):
         self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
         #: The case that is current in the ranking.
         self._case = -1
-        self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
+        self.header = TabHeader((tr("Why these cases"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()

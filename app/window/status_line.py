@@ -77,9 +77,9 @@ class StatusLine(QFrame):
         self.counts.setText(f"{tr_n('{n} case', '{n} cases', len(library.columns))}    {patients}")
         unusable = len(library.unusable)
         self.not_read.setVisible(bool(unusable))
-        self.not_read.setText(tr_n("{n} file not read", "{n} files not read", unusable))
+        self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
         self.where.setText(
-            library.path.name if library.writable else tr("{name} (for looking only)", name=library.path.name)
+            library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)
         )
 
 

@@ -89,7 +89,11 @@ def states() -> QWidget:
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
     bar = MessageBar()
-    bar.add("info", "No good match", "Nearest is 0.81, usual for a same-finding pair is under 0.42.")
+    bar.add(
+        "info",
+        "No close match in this library",
+        "Nearest is 0.81, usual for a same-finding pair is under 0.42.",
+    )
     bar.add("warning", "2 files were left out.", "Their reasons are listed.", actions=[("Show", bar.update)])
     bar.add(
         "error",
@@ -159,7 +163,7 @@ def palette() -> QWidget:
             Entry("Overlay: transverse views only", "View", page.update, "", "eye"),
             Entry("Undo last judgement, not like rank 4", "Refine", page.update, "Ctrl+Z", "undo"),
             Entry("Try the demo", "File", page.update, "Ctrl+D", "play"),
-            Entry("Write a report…", "File", page.update, "Ctrl+R", "export", enabled=False),
+            Entry("Create report…", "File", page.update, "Ctrl+R", "export", enabled=False),
         ]
     )
     made.field.setText("tr")
@@ -267,13 +271,13 @@ def _ranking() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
     header = PanelHeader("Ranking", "248 compared in 31 ms")
-    header.add_action(QCheckBox("alike folded"))
+    header.add_action(QCheckBox("Group near-duplicates"))
     header.add_action(ViewSwitch())
     column.addWidget(header)
     column.addWidget(
         EmptyState(
             "No metric yet",
-            "A metric says what similar means. Train one; it is scored on patients it never saw.",
+            "A metric defines similarity. Train one. It is tested on patients not used for training.",
             "Train a metric",
             icon="target",
         ),

@@ -62,7 +62,7 @@ class MapKey(QScrollArea):
             box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))
             box.setIconSize(key_size())
             box.setToolTip(
-                plain_tip(tr("{finding}: {n:,} cases. Untick to leave them out.", finding=name, n=count))
+                plain_tip(tr("{finding}: {n:,} cases. Untick to hide them.", finding=name, n=count))
             )
             box.toggled.connect(lambda _on: self.changed.emit())
             self._rows.addWidget(box)

@@ -66,11 +66,11 @@ class MapPage(QWidget):
         self.facts = ElidedLabel(role="second")
         self.detail, self.picked = WrappedLabel(role="small"), WrappedLabel(role="second")
         self.clear = QPushButton(tr("Show all cases"))
-        self.clear.setToolTip(tr("Forget what was chosen on the map (Esc)"))
-        self.again = QPushButton(tr("Map again"))
-        self.again.setToolTip(tr("Map the library under the current metric (R)"))
-        self.stop = QPushButton(tr("Stop here"))
-        self.stop.setToolTip(tr("Keep the map as it is now"))
+        self.clear.setToolTip(tr("Clear the selection (Esc)"))
+        self.again = QPushButton(tr("Redraw map"))
+        self.again.setToolTip(tr("Draw the map for the current metric (R)"))
+        self.stop = QPushButton(tr("Stop"))
+        self.stop.setToolTip(tr("Stop and use the map as it is now"))
         for button in (self.clear, self.again, self.stop):
             set_look(button, link=True)
         self._key = MapKey()
@@ -216,16 +216,16 @@ class MapPage(QWidget):
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and goes on growing."))
+            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and then improves."))
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.say(self._problem.message, self._problem.hint or "", tr("Map again"), self.make)
+            self._empty.say(self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
-            self._empty.say(tr("No metric yet"), tr("Train one: the map shows which cases it calls near."))
+            self._empty.say(tr("No metric yet"), tr("Train a metric. The map shows which cases are near."))
             self._pages.setCurrentWidget(self._empty)
         else:
-            self._empty.say(tr("No map yet"), "", tr("Map the library"), self.make)
+            self._empty.say(tr("No map yet"), "", tr("Draw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
 
     def take_focus(self) -> None:
@@ -258,7 +258,7 @@ class MapPage(QWidget):
             for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]
-        self.picked.setText(tr("{n:,} chosen: {findings}", n=len(at), findings=", ".join(parts)))
+        self.picked.setText(tr("{n:,} selected: {findings}", n=len(at), findings=", ".join(parts)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_R and self._job is None:
@@ -311,7 +311,7 @@ def _facts(found: LibraryMap) -> str:
     """How far the map is, or how true."""
     if found.growing:
         if found.kind != NEIGHBOURS:
-            return tr("first look")
+            return tr("preview")
         return tr("round {done:,} of {total:,}", done=found.done, total=found.total)
     if found.kept is not None:
         return tr("{share:.0%} of the 10 nearest kept", share=found.kept).replace("%", " %")
@@ -327,7 +327,9 @@ def _detail(found: LibraryMap) -> str:
                 moved=found.moved,
                 n=n,
             )
-        return tr("{n:,} cases, near where the metric calls them near; the axes have no meaning", n=n)
+        return tr(
+            "{n:,} cases. Cases near under the metric are near on the map. The axes have no meaning.", n=n
+        )
     what = tr("placed by landmarks") if found.kind == LANDMARK else tr("two principal axes")
     told = tr("{n:,} cases, {what}", n=n, what=what)
     if found.share is None:

@@ -37,10 +37,10 @@ class TwoMetricsFacts(QWidget):
         self._sides = _Table(3)
         self._apart = _Table(2)
         self._badge = Badge("held-out")
-        self._trained = Badge("training", tr("query in training"))
+        self._trained = Badge("training", tr("query in training data"))
         self.cautions = (WarningLine("small"), WarningLine("small"))
         self._key = _LineKey()
-        title = QLabel(tr("How far apart"))
+        title = QLabel(tr("Differences"))
         set_look(title, role="title")
         self._apart_title = title
         beside = QHBoxLayout()
@@ -90,7 +90,10 @@ class TwoMetricsFacts(QWidget):
             lines.append((tr("estimate"), *((found or ("–", ""))[0] for found in estimates)))
             lines.append(("", *((found or ("", ""))[1] for found in estimates)))
         if any(vote.trained for vote in compared.votes):
-            told = [tr("in training") if vote.trained else tr("unseen") for vote in compared.votes]
+            told = [
+                tr("in training data") if vote.trained else tr("not in training data")
+                for vote in compared.votes
+            ]
             lines.append((tr("query"), *told))
         if any(one is not None for one in scored):
             at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]

@@ -59,7 +59,7 @@ class TwoMetricsPage(FullPage):
     menu_wanted = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__(tr("Two metrics, one query"))
+        super().__init__(tr("Compare two metrics"))
         self._context, self._state = context, context.state
         self._compared: MetricComparison | None = None
         self._problem = ""
@@ -70,7 +70,7 @@ class TwoMetricsPage(FullPage):
         self._asked_with = self._of_others
         self._scored: dict[str, scored_metrics.ScoredMetric] = {}
         self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
-        self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
+        self.far_only.setToolTip(tr("Hide lines of cases that hardly moved (3)"))
         self.ranks = Segmented(
             ((str(USUAL), tr("first {n}", n=USUAL)), (str(DEPTH), tr("first {n}", n=DEPTH)))
         )
@@ -235,9 +235,7 @@ class TwoMetricsPage(FullPage):
         elif not one:
             self._show_all(left, right)
         elif query is None:
-            self._say(
-                tr("No query yet"), tr("Choose a case of the library, or drop an image, and come back.")
-            )
+            self._say(tr("No query yet"), tr("Choose a case of the library, or drop an image."))
         else:
             self._ask(left, right)
         self._image.follow()
@@ -277,8 +275,8 @@ class TwoMetricsPage(FullPage):
         if refined and self._of_others == ((), 0.0, ()):
             self._all_due = True
             self.every.say(
-                tr("Nothing here speaks of other queries"),
-                tr("Examples and concepts move this query alone. Judge cases, or choose two metrics."),
+                tr("There is nothing to show for other queries"),
+                tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
             )
         elif self._all_due or (refined and self._asked_with != self._of_others):
             self.ask_all()
@@ -304,19 +302,19 @@ class TwoMetricsPage(FullPage):
             return
         self._all_due, self._asked_with = False, self._of_others
         self.every.say(
-            tr("Asking every case under both metrics"),
-            tr("It goes on in the background."),
+            tr("Searching with every case under both metrics"),
+            tr("This continues in the background."),
             tr("Cancel"),
             job.cancel,
         )
         job.done.connect(self._found)
         job.failed.connect(
-            lambda error: self.every.say(error.message, error.hint or "", tr("Ask again"), self.ask_all)
+            lambda error: self.every.say(error.message, error.hint or "", tr("Search again"), self.ask_all)
         )
         job.cancelled.connect(lambda: self._cancelled(job))
 
     def _cancelled(self, job: Job) -> None:
-        self.every.say(tr("Cancelled"), tr("The queries were not all asked."), tr("Ask again"), self.ask_all)
+        self.every.say(tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.ask_all)
 
     def _found(self, found: Disagreements) -> None:
         self.every.show_found(self._state.columns, self.metrics, found)

@@ -59,19 +59,19 @@ class ComparePage(FullPage):
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._following = False
-        self.previous = header_button("chevron-left", tr("The case before (,)"))
-        self.following = header_button("chevron-right", tr("The next case (.)"))
+        self.previous = header_button("chevron-left", tr("Previous case (,)"))
+        self.following = header_button("chevron-right", tr("Next case (.)"))
         self.linked = QPushButton(LINKED)
         self.linked.setAccessibleName(LINKED)
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
-        self.linked.setToolTip(tr("What is done to one image is done to the other (K)"))
+        self.linked.setToolTip(tr("Link zoom, position and window of both images (K)"))
         self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
-        self.draw = header_button("rectangle", tr("Draw a region of the ranked case to ask with (R)"))
+        self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
-        self.ask = QPushButton(tr("Ask with this region"))
+        self.ask = QPushButton(tr("Search with this region"))
         self.ask.setIcon(icon("search"))
         self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
         self.ask.hide()
@@ -83,7 +83,7 @@ class ComparePage(FullPage):
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
-        self.strip.setAccessibleName(tr("Ranked cases, nearest first"))
+        self.strip.setAccessibleName(tr("Similar cases, nearest first"))
         self._lay_out()
         self._connect()
 
@@ -323,10 +323,8 @@ class ComparePage(FullPage):
         """What can be done with one of the images; deletes itself when it closes."""
         menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
-            menu.addAction(tr("Draw a region of it\tR"), self.draw.click).setEnabled(
-                self._viewed[1] is not None
-            )
-            menu.addAction(tr("Ask with this region\tCtrl+Return"), self.ask_region).setEnabled(
+            menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
+            menu.addAction(tr("Search with this region\tCtrl+Return"), self.ask_region).setEnabled(
                 self.drawn is not None
             )
         return menu

@@ -40,9 +40,7 @@ STEPS = 20
 SEEN = 2
 #: Width of a handle, as the style sheet has it.
 _HANDLE = 12
-_EMPTY = tr(
-    "Name something cases have or have not. Mark a few of each; then a slider moves the ranking along it."
-)
+_EMPTY = tr("Name a property that cases have or lack. Mark a few of each. A slider then changes the order.")
 
 
 class ConceptsSection(Panel):
@@ -91,7 +89,7 @@ class ConceptsSection(Panel):
     def ask_name(self) -> None:
         """Make a new concept once it has a name."""
         name, given = QInputDialog.getText(
-            self, tr("New concept"), tr("What some cases have and others have not:")
+            self, tr("New concept"), tr("Property that some cases have and others lack:")
         )
         if given:
             self._made = True
@@ -116,7 +114,7 @@ class ConceptsSection(Panel):
         self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
         what = self._concepts.undoable
         self.undo.setVisible(bool(what))
-        self.undo.setToolTip(tr("Take back: {what}", what=what) if what else "")
+        self.undo.setToolTip(tr("Undo: {what}", what=what) if what else "")
         self.undo.setAccessibleName(tr("Undo {what}", what=what))
         self._follow()
         self._fit()
@@ -173,8 +171,8 @@ class ConceptRow(QWidget):
         self.name.setText(facts.name)
         set_look(self, chosen=chosen)
         marks = [tr("{n} with", n=len(facts.with_)), tr("{n} without", n=len(facts.without))]
-        marks += [tr("{n} gone", n=facts.gone)] if facts.gone else []
-        marks += [tr("Y and N mark")] if chosen else []
+        marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
+        marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
         self.strength.set_short(_short(facts))
         self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
@@ -202,10 +200,10 @@ class ConceptRow(QWidget):
         facts = self._facts
         if facts is None:
             return menu
-        menu.addAction(tr("Mark cases of this one"), partial(self._concepts.choose, self._key))
-        menu.addAction(tr("Ask without it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
-            bool(self._concepts.amount(facts.name))
-        )
+        menu.addAction(tr("Mark cases for this concept"), partial(self._concepts.choose, self._key))
+        menu.addAction(
+            tr("Search without it"), partial(self._concepts.set_amount, facts.name, 0.0)
+        ).setEnabled(bool(self._concepts.amount(facts.name)))
         for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):
             shown = menu.addMenu(f"{title} ({len(cases)})")
             shown.setEnabled(bool(cases))
@@ -263,9 +261,9 @@ def measured(strength: Strength) -> str:
     else:
         marks = tr("{n} marks of {patients} patients", n=n, patients=strength.patients)
     return tr(
-        "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
-        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, "
-        "with its patients.",
+        "Area under the ROC curve: how often a case with it comes before one without it, with "
+        "its 95 % interval. Cross-validated on {marks}. Each pair was tested without its "
+        "patients in the training.",
         marks=marks,
     )
 

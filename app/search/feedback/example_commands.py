@@ -49,7 +49,7 @@ class ExampleCommands(QObject):
     def add_file(self) -> None:
         """An image from outside, as a positive example."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("An image as an example"), "", search_operations.FILES
+            self._parent, tr("Add an image as example"), "", search_operations.FILES
         )
         if chosen:
             examples.add_file(self._context, Path(chosen), like=True)
@@ -69,8 +69,8 @@ class ExampleCommands(QObject):
         if self._context.state.search is not None:
             menu.addSeparator()
             add = partial(examples.add_cases, self._context, rows)
-            menu.addAction(tr("A positive example\tE"), partial(add, like=True))
-            menu.addAction(tr("A negative example\tShift+E"), partial(add, like=False))
+            menu.addAction(tr("Add as positive example\tE"), partial(add, like=True))
+            menu.addAction(tr("Add as negative example\tShift+E"), partial(add, like=False))
         writable = self._context.state.library is not None and self._context.state.library.writable
         if not writable or self._context.state.metric is None:
             return
@@ -83,7 +83,7 @@ class ExampleCommands(QObject):
             for text, value in (
                 (tr("With it") + keys[0], True),
                 (tr("Without it") + keys[1], False),
-                (tr("Nothing said"), None),
+                (tr("Remove mark"), None),
             ):
                 action = sub.addAction(text, partial(self._concepts.mark, one.id, cases, value))
                 action.setCheckable(True)

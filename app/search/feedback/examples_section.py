@@ -40,7 +40,7 @@ from semblance.core.workflows.imaging.card_images import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
-_HINT = tr("drop cases here, or press E")
+_HINT = tr("Drop cases here, or press E")
 
 
 class ExamplesSection(QWidget):
@@ -113,7 +113,7 @@ class ExamplesSection(QWidget):
         )
         menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
-        menu.addAction(tr("Ask with it"), lambda: search_operations.ask(self._context, example))
+        menu.addAction(tr("Search with it"), lambda: search_operations.ask(self._context, example))
         return menu
 
     def _name(self, example: Query) -> str:
@@ -122,7 +122,7 @@ class ExamplesSection(QWidget):
         else:
             index = self._state.columns.index_of_id(example.case or "")
             there = index >= 0
-            name = self._state.columns.labels[index] if there else tr("{case}, gone", case=example.case)
+            name = self._state.columns.labels[index] if there else tr("{case}, deleted", case=example.case)
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _tell(self) -> None:
@@ -134,7 +134,7 @@ class ExamplesSection(QWidget):
         problems = []
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
-                problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
+                problems.append(tr("The search continues without them. {why}", why=str(asked.refused)))
             problems += map(translate, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
@@ -223,7 +223,7 @@ class _Sides(QWidget):
         painter.fillRect(self.rect(), colour(tokens.panel))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         half = self.width() // 2
-        for like, left, text in ((True, 0, tr("+ like this")), (False, half, tr("− not like this"))):
+        for like, left, text in ((True, 0, tr("+ More like this")), (False, half, tr("− Less like this"))):
             box = QRect(left, 0, half, self.height()).adjusted(1, 1, -2, -2)
             on = like == self._like
             painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
@@ -250,7 +250,7 @@ class _Tile(QAbstractButton):
         else:
             self.setAccessibleName(tr("Negative example {name}", name=name))
             head = tr("Negative example: {name}", name=name)
-        self.setToolTip(f"{head}\n{tr('+ or − changes its side, Del removes it')}")
+        self.setToolTip(f"{head}\n{tr('+ or − changes the side, Del removes the example')}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -40,7 +40,7 @@ SEEN = 4
 _MINUTE_MS = 30_000
 #: Below this width no time is told.
 NARROW = 230
-_ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down"}
+_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
 
 
 class JudgementList(QListView):

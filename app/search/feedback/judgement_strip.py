@@ -20,7 +20,7 @@ from semblance.core.language import format_number, tr
 from semblance.core.searches.judgement import Kind
 
 IMAGE, STEP = 32, 68
-_ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down", Kind.CLOSER: "target"}
+_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus", Kind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):

@@ -16,10 +16,10 @@ from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 SIDE, CURVE = 296, 190
 PATIENCE = tr(
-    "Five clicks rarely show. Twenty often do; where one answer in five is wrong, it takes more. "
-    "Cases that are held out are never asked about."
+    "Five answers rarely change the score. Twenty often do. More are needed if one answer in "
+    "five is wrong. Held-out cases are never used for questions."
 )
-NOTHING_HELD_OUT = tr("Nothing is held out: every case with a finding was trained on or judged.")
+NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was judged or used for training.")
 
 
 class LearningProgress(QWidget):
@@ -82,13 +82,14 @@ class LearningProgress(QWidget):
             self.badge.set_kind("held-out" if patients else "unknown")
             told = (
                 tr(
-                    "{before:.2f} before any judgement; measured on {n:,} cases of held-out patients.",
+                    "{before:.2f} without judgements. Tested on {n:,} cases of patients not used for "
+                    "training.",
                     before=score.before,
                     n=score.cases,
                 )
                 if patients
                 else tr(
-                    "{before:.2f} before any judgement; measured on {n:,} held-out cases.",
+                    "{before:.2f} without judgements. Tested on {n:,} held-out cases.",
                     before=score.before,
                     n=score.cases,
                 )

@@ -38,17 +38,17 @@ class QuestionSection(QWidget):
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
         self.questions = QuestionSession(context, moves_on=False, parent=self)
-        self.setAccessibleName(tr("Which is like the query?"))
+        self.setAccessibleName(tr("Which case is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
-        self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
+        self.head = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
         self.query = ImageButton(tr("Query"))
         self.query.set_still()
-        self.first = ImageButton(tr("This"), "←")
-        self.second = ImageButton(tr("That"), "→")
+        self.first = ImageButton(tr("Left"), "←")
+        self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
-        self.pass_over = QPushButton(tr("Cannot say"))
+        self.pass_over = QPushButton(tr("Skip"))
         self.told = WrappedLabel(role="second")
         self._lay_out()
         # After the ranking was painted: it is what a click is waiting for.
@@ -58,11 +58,19 @@ class QuestionSection(QWidget):
 
     def _lay_out(self) -> None:
         tips = (
-            (self.first, tr("Only this one is like the query (Left)"), tr("This is like the query")),
-            (self.second, tr("Only that one is like the query (Right)"), tr("That is like the query")),
+            (
+                self.first,
+                tr("Only the left case is like the query (Left)"),
+                tr("The left case is like the query"),
+            ),
+            (
+                self.second,
+                tr("Only the right case is like the query (Right)"),
+                tr("The right case is like the query"),
+            ),
             (self.both, tr("Both are like the query (B)"), tr("Both are like the query")),
             (self.neither, tr("Neither is like the query (N)"), tr("Neither is like the query")),
-            (self.pass_over, tr("Ask about others (Space)"), tr("Cannot say")),
+            (self.pass_over, tr("Skip this question (Space)"), tr("Skip")),
         )
         for button, tip, name in tips:
             button.setToolTip(tip)

@@ -33,7 +33,7 @@ from semblance.core.searches.questions import Answer
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
-_NAMES = (tr("Query"), tr("This"), tr("That"))
+_NAMES = (tr("Query"), tr("Left"), tr("Right"))
 
 
 class QuestionsPage(FullPage):
@@ -54,11 +54,11 @@ class QuestionsPage(FullPage):
             pane.view.setAccessibleName(name)
         self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
-            Answer.FIRST: QPushButton(tr("This  ←")),
+            Answer.FIRST: QPushButton(tr("Left  ←")),
             Answer.BOTH: QPushButton(tr("Both  B")),
             Answer.NEITHER: QPushButton(tr("Neither  N")),
-            None: QPushButton(tr("Cannot say  Space")),
-            Answer.SECOND: QPushButton(tr("That  →")),
+            None: QPushButton(tr("Skip  Space")),
+            Answer.SECOND: QPushButton(tr("Right  →")),
         }
         self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
@@ -71,11 +71,11 @@ class QuestionsPage(FullPage):
 
     def _lay_out(self) -> None:
         names = {
-            Answer.FIRST: tr("This is like the query"),
+            Answer.FIRST: tr("The left case is like the query"),
             Answer.BOTH: tr("Both are like the query"),
             Answer.NEITHER: tr("Neither is like the query"),
-            None: tr("Cannot say"),
-            Answer.SECOND: tr("That is like the query"),
+            None: tr("Skip"),
+            Answer.SECOND: tr("The right case is like the query"),
         }
         for pane in self.panes:
             pane.view.editable = False
@@ -92,7 +92,7 @@ class QuestionsPage(FullPage):
             answers.addWidget(button)
         answers.addSpacing(16)
         self.undo.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.undo.setToolTip(tr("Take the last answer back and ask again (Ctrl+Z)"))
+        self.undo.setToolTip(tr("Undo the last answer and ask again (Ctrl+Z)"))
         set_look(self.undo, quiet=True)
         answers.addWidget(self.undo)
         answers.addStretch(1)
@@ -179,16 +179,16 @@ class QuestionsPage(FullPage):
         for button in self.buttons.values():
             button.setEnabled(asked is not None)
         if problem is not None:
-            self._empty.say(problem.title, problem.text, tr("Ranking"), self.closed.emit)
+            self._empty.say(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
         elif asked is None:
-            self._empty.say("", tr("Looking for the question that teaches most…"))
+            self._empty.say("", tr("Finding the most useful question…"))
         self._pages.setCurrentIndex(0 if asked is None else 1)
         if asked is None:
             return
         query = self._state.query
         own = query is not None and query.case == asked.query
         self.heads[0].set_title(tr("Query") if own else tr("Another query"))
-        self.header.set_second(tr("Which is like the query? Answer for what matters to you."))
+        self.header.set_second(tr("Which case is like the query? Answer by what matters to you."))
         for place, case in enumerate((asked.query, asked.first, asked.second)):
             if self._shown[place] != case:
                 self._shown[place] = case

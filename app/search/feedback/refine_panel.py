@@ -40,8 +40,8 @@ SAVE = tr("Save as new metric…")
 #: Below this width words are shortened.
 NARROW = 280
 HOW = tr(
-    "Thumbs under the ranked cases, or the keys U and D, say what is like the query and what is not; T, or "
-    "dragging one case onto another, says which of two is closer. The ranking follows every click."
+    "Mark cases with + (U, more like this) and – (D, less like this). Press T, or drag one "
+    "case onto another, to say which is closer. The order changes with every mark."
 )
 _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 
@@ -82,7 +82,7 @@ class RefinePanel(Panel):
         self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._how.setContentsMargins(12, 0, 12, 8)
         self.save = QPushButton(SAVE)
-        self.save.setToolTip(tr("Keep the refined metric under a name (Ctrl+Shift+S)"))
+        self.save.setToolTip(tr("Save the refined metric under a name (Ctrl+Shift+S)"))
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
         self.undo = header_button("undo", tr("Undo the last judgement (Ctrl+Z)"))
@@ -194,21 +194,22 @@ class RefinePanel(Panel):
             if state.library is not None and state.metric is None:
                 self._empty.say(
                     tr("No metric yet"),
-                    tr("A metric says what similar means. Train one, then ask."),
+                    tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
                     self.train_wanted.emit,
                 )
             else:
                 self._empty.say(
-                    tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
+                    tr("Search with a case"),
+                    tr("Then mark similar cases. The order changes with every mark."),
                 )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
             self._empty.say(
-                tr("Clicks cannot refine this metric"),
+                tr("Marks cannot refine this metric"),
                 tr(
-                    "{why} Choose one above the ranking, or train one.",
+                    "{why} Select another metric at the top, or train one.",
                     why=str(state.refusal),
                 ),
                 tr("Train another metric"),
@@ -218,8 +219,8 @@ class RefinePanel(Panel):
             return
         if state.library is not None and not state.library.writable and not entries:
             self._empty.say(
-                tr("Open for looking only"),
-                tr("Judgements are kept in the library. Copy it to a folder you may write to; judge there."),
+                tr("Read-only"),
+                tr("Judgements are saved in the library. Copy it to a folder with write permission."),
             )
             self._show_page(self._empty)
             return
@@ -227,7 +228,7 @@ class RefinePanel(Panel):
         self._refused.setText(
             ""
             if state.refusal is None
-            else tr("Not followed by this metric. {hint}", hint=state.refusal.hint)
+            else tr("This metric does not use judgements. {hint}", hint=state.refusal.hint)
         )
         self._refused.setVisible(state.refusal is not None)
         if self._influence_of is not None:
@@ -266,7 +267,7 @@ class RefinePanel(Panel):
         self.detail.setVisible(count > 0)
         if row is None or not against:
             told = tr_n("{n} contradiction", "{n} contradictions", count)
-            self.detail.setText(tr("{told}: click a flagged judgement to see what disagrees.", told=told))
+            self.detail.setText(tr("{told}. Click a flagged judgement to see the others.", told=told))
             return
         lines = []
         for one in against[:2]:
@@ -286,7 +287,7 @@ class RefinePanel(Panel):
             )
         if len(against) > 2:
             lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))
-        self.detail.setText("\n".join([*lines, tr("Both are followed halfway. Undo what was wrong.")]))
+        self.detail.setText("\n".join([*lines, tr("Both count half. Undo the wrong one.")]))
 
     # Influence
 

@@ -52,7 +52,7 @@ class RefinementScores(QWidget):
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
+        self.strength.setAccessibleName(tr("Strength: how much the judgements count, in percent"))
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
@@ -68,7 +68,7 @@ class RefinementScores(QWidget):
         slider = (self.strength, self._percent)
         for name, widgets in (
             (tr("Strength"), slider),
-            (tr("Moved by these"), (self.moved,)),
+            (tr("Cases moved"), (self.moved,)),
             (tr("Accuracy @10"), (self.accuracy,)),
             ("", ()),
             ("", (self.note,)),
@@ -97,8 +97,7 @@ class RefinementScores(QWidget):
         share = f"{100 * asked.trust:.0f} %"
         self.strength.setToolTip(
             tr(
-                "{n:,} judgements are followed by {share} at full strength: "
-                "few say little, and one of them may be wrong.",
+                "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
                 n=judged,
                 share=share,
             )
@@ -136,14 +135,14 @@ class RefinementScores(QWidget):
         few = ""
         if judged <= FEW:
             few = " " + tr_n(
-                "{n} click rarely shows here; twenty often do.",
-                "{n} clicks rarely show here; twenty often do.",
+                "{n} mark rarely changes this score. Twenty often do.",
+                "{n} marks rarely change this score. Twenty often do.",
                 judged,
             )
         if score is None:
             self._score = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
+            self.note.setText(tr("Every case was judged or used for training.") + few)
             return
         low, high = score.interval
         self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
@@ -155,7 +154,8 @@ class RefinementScores(QWidget):
         self._fit()
         self.note.setText(
             tr(
-                "{before:.2f} without them; on {n:,} cases nobody trained on or judged.",
+                "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
+                "training.",
                 before=score.before,
                 n=score.cases,
             )

@@ -56,7 +56,7 @@ class FullSizePage(FullPage):
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
-        super().__init__(tr("Large image"), tr("Image"), back)
+        super().__init__(tr("Full-size image"), tr("Image"), back)
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
@@ -64,8 +64,8 @@ class FullSizePage(FullPage):
         self.three = QPushButton(tr("Three planes"))
         self.three.setIcon(icon("planes"))
         self.three.setCheckable(True)
-        self.three.setToolTip(tr("Also the two planes across the slices, tied by a cross (X)"))
-        self.says = QPushButton(tr("What the file says"))
+        self.three.setToolTip(tr("Show the two planes across the slices too, linked by a cross (X)"))
+        self.says = QPushButton(tr("File header"))
         self.says.setIcon(icon("table"))
         self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
         for widget in (self.three, self.says):
@@ -301,8 +301,8 @@ class FullSizePage(FullPage):
         for widget in (self._label, self.search_with, self._rule, self.told):
             widget.setVisible(loaded is not None)
         if loaded is not None:
-            no_metric = tr("No metric yet: train one to search with this.")
-            follows = tr("The ranking follows what you draw.") if live else ""
+            no_metric = tr("There is no metric yet. Train one to search with this image.")
+            follows = tr("The similar cases update while you draw.") if live else ""
             self.told.setText(no_metric if self._state.metric is None else follows)
 
     def _tell_case(self) -> None:
@@ -331,7 +331,7 @@ class FullSizePage(FullPage):
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
         menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+        menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
         return menu
 
     def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:

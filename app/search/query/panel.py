@@ -74,7 +74,7 @@ class QueryPanel(Panel):
         self._outside = QLabel(tr("not in library"))
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
-        self.large = self.header.add_button("expand", tr("Look at it large (Ctrl+L, or double click here)"))
+        self.large = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
         self.large.clicked.connect(self.large_wanted)
         self.header.double_clicked.connect(self.large_wanted)
         self.more = self.header.add_button("more", tr("More for this image"))
@@ -355,10 +355,10 @@ class QueryPanel(Panel):
         menu = image_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
-            menu.addAction(tr("Look at it large\tCtrl+L"), self.large_wanted.emit)
-            menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+            menu.addAction(tr("View full size\tCtrl+L"), self.large_wanted.emit)
+            menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
         if source is not None:
-            what = tr("Copy case id") if source.case else tr("Copy file name")
+            what = tr("Copy case ID") if source.case else tr("Copy file name")
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
         return menu

@@ -44,7 +44,7 @@ class SearchCommands(QObject):
 
     def ask_with_file(self) -> None:
         """Search with an image file of the user's choice."""
-        title = tr("Ask with an image")
+        title = tr("Search with an image")
         chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILES)
         if chosen:
             search_operations.ask(self._context, Query(image=Path(chosen)))

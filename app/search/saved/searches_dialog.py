@@ -49,15 +49,15 @@ class SearchesDialog(Dialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         give_size(self, 560, 460)
         self.list = QListWidget()
-        self.list.setAccessibleName(tr("Kept searches, the newest first"))
+        self.list.setAccessibleName(tr("Saved searches, newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setItemDelegate(_Lines(self.list))
         self.list.itemActivated.connect(lambda _item: self.open_chosen())
         self.list.currentRowChanged.connect(lambda _row: self._enable())
         self._empty = EmptyState(
-            tr("No kept searches yet"),
-            tr("Search > Save search… keeps the present one with its judgements, ranking and view."),
+            tr("No saved searches yet"),
+            tr("Search > Save search… saves the current search with its judgements, order and view."),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
@@ -67,7 +67,7 @@ class SearchesDialog(Dialog):
         self.close_button = QPushButton(tr("Close"))
         self.bin_button = QPushButton()
         self.bin_button.setMenu(Menu(self.bin_button))
-        self.bin_button.setToolTip(tr("Bring back a deleted search; the last twenty are kept"))
+        self.bin_button.setToolTip(tr("Restore a deleted search. The last twenty can be restored"))
         self.open_button.clicked.connect(self.open_chosen)
         self.rename_button.clicked.connect(self.rename)
         self.delete_button.clicked.connect(self.delete)
@@ -75,7 +75,7 @@ class SearchesDialog(Dialog):
         self._gone = QLabel()
         self._gone.setTextFormat(Qt.TextFormat.PlainText)
         set_look(self._gone, role="second")
-        self.undo_button = QPushButton(tr("Bring it back"))
+        self.undo_button = QPushButton(tr("Restore"))
         set_look(self.undo_button, link=True)
         self.undo_button.clicked.connect(self.undo)
         undone = QHBoxLayout()
@@ -133,7 +133,7 @@ class SearchesDialog(Dialog):
             name, given = QInputDialog.getText(self, tr("Rename the search"), told, text=name)
             if name.strip() not in set(self.names()) - {chosen.name}:
                 break
-            told = tr("There is a search named '{name}' already. Another name:", name=name.strip())
+            told = tr("A search named '{name}' exists already. Enter another name:", name=name.strip())
         if given and name.strip() and name.strip() != chosen.name:
             self._then(saved_searches.rename(self._context, chosen.name, name))
 

@@ -101,7 +101,7 @@ class CardFeedback(QObject):
         rows = self._grid.selected()
         verdicts = self.verdicts()
         menu.addSeparator()
-        for verdict, text, key in ((1, tr("Like the query"), "U"), (-1, tr("Not like the query"), "D")):
+        for verdict, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
             said = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
             action = menu.addAction(f"{said}\t{key}", partial(self.judge, verdict, rows))
             action.setCheckable(True)
@@ -109,9 +109,7 @@ class CardFeedback(QObject):
         if len(rows) == 1:
             waiting = self._grid.comparing.closer
             words = (
-                tr("Closer to the query than…")
-                if waiting in (NONE, rows[0])
-                else tr("…farther than that one")
+                tr("Mark as closer than…") if waiting in (NONE, rows[0]) else tr("Mark as the farther case")
             )
             menu.addAction(f"{words}\tT", self.compare_current)
 

@@ -52,24 +52,22 @@ class RankingPanel(Panel):
     train_wanted = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__(tr("Ranking"))
+        super().__init__(tr("Similar cases"))
         self._context, self._state = context, context.state
 
-        self.same_patient = CountedSwitch(tr("same patient hidden"))
-        self.alike = CountedSwitch(tr("alike folded"))
+        self.same_patient = CountedSwitch(tr("Hide same patient"))
+        self.alike = CountedSwitch(tr("Group near-duplicates"))
         for box, tip in (
-            (self.same_patient, tr("Other cases of the query's patient are left out")),
-            (self.alike, tr("Images that show the very same count once")),
+            (self.same_patient, tr("Hide other cases of the query's patient")),
+            (self.alike, tr("Show near-duplicates under one card")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
-        self.header = PanelHeader(tr("Ranking"))
-        self.window_level = header_button(
-            "contrast", tr("Window/level as the query's: the same brightness and contrast")
-        )
+        self.header = PanelHeader(tr("Similar cases"))
+        self.window_level = header_button("contrast", tr("Use the query's window / level"))
         self.window_level.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
@@ -87,7 +85,7 @@ class RankingPanel(Panel):
         self._query_window_level = QueryWindowLevel(context, thumbnails, self)
         self._query_window_level.source_changed.connect(self.grid.set_source)
         self.window_level.toggled.connect(self._query_window_level.turn)
-        self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
+        self.grid.setAccessibleName(tr("Similar cases, nearest first"))
         self.judging = CardFeedback(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
@@ -159,7 +157,7 @@ class RankingPanel(Panel):
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
-        lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
+        lacking = tr("The others have no features. Choose Metric > Extract features….")
         short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
@@ -270,13 +268,13 @@ class RankingPanel(Panel):
         self._pages.setCurrentWidget(self._empty)
         library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
-            self._empty.say(tr("No cases yet"), tr("Add images to this library: File > Add a folder."))
+            self._empty.say(
+                tr("No cases yet"), tr("Choose File > Add a folder to this library… to add images.")
+            )
         elif not library.writable and self._state.metric is None:
             self._empty.say(
-                tr("No metric to ask with"),
-                tr(
-                    "The library is open for looking only. Copy it to a folder you may write to; train there."
-                ),
+                tr("No metric to search with"),
+                tr("The library is read-only. Copy it to a folder with write permission and train there."),
             )
         elif self._state.extracting and self._state.metric is None:
             self._empty.say(*extracting(self._state))
@@ -293,22 +291,24 @@ class RankingPanel(Panel):
         elif self._state.metric is None and training is not None and training.running:
             self._empty.say(
                 tr("Training {name}", name=training.name),
-                tr("When it is done, ask with a case: double-click it in the library."),
+                tr("When it is done, double-click a case in the library to search with it."),
             )
         elif self._state.metric is None:
             self._empty.say(
                 tr("No metric yet"),
-                tr("A metric says what similar means. Train one; it is scored on patients it never saw."),
+                tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
                 tr("Train a metric"),
                 self.train_wanted.emit,
             )
         elif self._awaited is not None:
-            self._empty.say(tr("Searching"), tr("The first answer takes longer: the library is read once."))
+            self._empty.say(
+                tr("Searching"), tr("The first search takes longer, because the library is read once.")
+            )
         elif self._state.query is not None:
-            self._empty.say(tr("No answer yet"), tr("Search > Rank again (F5) asks now."))
+            self._empty.say(tr("No results yet"), tr("Choose Search > Search again (F5) to update it."))
         else:
             self._empty.say(
-                tr("Ask with a case"), tr("Double-click a case in the library, or drop an image on Query.")
+                tr("Search with a case"), tr("Double-click a case in the library, or drop an image on Query.")
             )
 
     def _ask(self, case_row: int) -> None:

@@ -25,7 +25,7 @@ class NoMatchNotice(QFrame):
         set_look(self, message="warning")
         self.title, self.words = WrappedLabel(role="title"), WrappedLabel(role="second")
         self.change = QPushButton(tr("Change…"))
-        self.change.setToolTip(tr("Choose how unusual a query must be to have no good match"))
+        self.change.setToolTip(tr("Choose how far a query must be to have no close match"))
         set_look(self.change, link=True)
         self.change.clicked.connect(change)
         told = vbox(spacing=2)
@@ -47,14 +47,14 @@ class NoMatchNotice(QFrame):
             said.insert(
                 0,
                 tr(
-                    "Even the nearest case, at {nearest}, is farther than {share:g} % of this library's "
-                    "cases are from their nearest ({usual}). What follows may not be alike.",
+                    "The nearest case, at {nearest}, is farther than {share:g} % of this library's cases are "
+                    "from their nearest ({usual}). The cases below may not be similar.",
                     nearest=distance_text(nearest),
                     share=100 * (1 - unusual),
                     usual=distance_text(ranking.usual_distance),
                 ),
             )
-        self.title.setText(tr("No good match") if far else tr("Check the query"))
+        self.title.setText(tr("No close match in this library") if far else tr("Check the query"))
         self.words.setText("\n".join(said))
         self.setAccessibleName(f"{self.title.text()}: {self.words.text()}" if said else "")
         self.change.setVisible(far)

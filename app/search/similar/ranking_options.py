@@ -26,11 +26,11 @@ class RankingOptions(QObject):
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
-        self.button: QToolButton = header_button("settings", tr("Variety, and what is no good match"))
+        self.button: QToolButton = header_button("settings", tr("Diversity and match threshold"))
         self.button.clicked.connect(self.open)
-        self.diverse = QAction(tr("Diverse results"), self)
+        self.diverse = QAction(tr("Show diverse results"), self)
         self.diverse.setCheckable(True)
-        self.diverse.setToolTip(tr("Near the query, and unlike what stands before"))
+        self.diverse.setToolTip(tr("Near the query, but unlike the cases before"))
         self.diverse.toggled.connect(self._set_diverse)
         self._rates = QActionGroup(self)
         for rate in RATES:
@@ -47,7 +47,7 @@ class RankingOptions(QObject):
         menu.addAction(self.diverse)
         menu.addSeparator()
         # With a style sheet the text of a section is not drawn.
-        menu.addAction(tr("Say that there is no good match")).setEnabled(False)
+        menu.addAction(tr("Show that there is no close match")).setEnabled(False)
         menu.addActions(self._rates.actions())
         return menu
 
@@ -79,5 +79,5 @@ class RankingOptions(QObject):
 def rate_text(rate: float) -> str:
     """A rate in words: as for how many of the library's own cases it would be said."""
     if rate <= 0.0:
-        return tr("Never say it")
+        return tr("Never show")
     return tr("As for {share:g} % of the library's cases", share=100 * rate)

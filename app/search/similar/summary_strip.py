@@ -46,19 +46,19 @@ WIDEST = 16_777_215
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: tr("not calibrated"),
-    NOT_SCORED: tr("not scored"),
-    SCORE_AGAIN: tr("score the metric again"),
-    REFINED: tr("refined ranking"),
+    NOT_SCORED: tr("not tested"),
+    SCORE_AGAIN: tr("evaluate the metric again"),
+    REFINED: tr("refined search"),
     FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
-    PART_ASKED: tr("a part was asked"),
-    WHOLE_ASKED: tr("a whole image"),
+    PART_ASKED: tr("the query is a region"),
+    WHOLE_ASKED: tr("the query is a whole image"),
 }
-TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
+TRAINED = tr("The metric was trained on this query or its patient. The estimate can be too good.")
 _WHAT = tr(
-    "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it "
-    "may be for this query."
+    "The share of held-out cases with such counts that had this finding, with the 95 % "
+    "interval for this query."
 )
 
 
@@ -134,8 +134,8 @@ class SummaryStrip(QFrame):
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:
-            self._note.setText(tr("No good match: no estimate"))
-            self._note.set_short(tr("No good match"))
+            self._note.setText(tr("No close match, no estimate"))
+            self._note.set_short(tr("No close match in this library"))
             self._note.set_tip(
                 tr("The nearest case is farther from the query than is usual in this library.")
             )
@@ -188,12 +188,12 @@ class SummaryStrip(QFrame):
         )
         for widget in (self.estimate, self.scale):
             on = measured_words(vote.measured_on or "")
-            widget.setAccessibleName(tr("{estimate}, measured on {what}", estimate=words, what=on))
+            widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=words, what=on))
             widget.setToolTip(plain_tip(f"{words}.\n{_WHAT}"))
         if stale:
             self.badge.set_kind("stale")
         elif vote.trained:
-            self.badge.set_kind("training", "" if narrow else tr("query in training"))
+            self.badge.set_kind("training", "" if narrow else tr("query in training data"))
             self.badge.setToolTip(plain_tip(TRAINED))
         else:
             known = vote.measured_on == HELD_OUT_PATIENTS
@@ -226,9 +226,9 @@ def poorly(vote: Vote) -> tuple[str, str]:
         return "", ""
     what = measured_words(vote.measured_on or "")
     return translate(vote.caution), tr(
-        "On {n:,} held-out cases the estimates were off by this much on average ({what}). Were every "
-        "estimate true, 95 of 100 such measurements would stay below the second number. The Calibration tab "
-        "of Evaluation shows where they were off.",
+        "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
+        "estimate stays below the second number in 95 of 100 measurements. See the tab "
+        "Calibration in Evaluation.",
         n=vote.measured,
         what=what,
     )

@@ -72,7 +72,7 @@ class MetricSection(QWidget):
             return
         told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
         self.facts.set_fact(
-            _ACCURACY, told, tr("Measured on {what}", what=measured_words(scored.scores.measured_on))
+            _ACCURACY, told, tr("Tested on {what}", what=measured_words(scored.scores.measured_on))
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

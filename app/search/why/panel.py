@@ -48,17 +48,17 @@ class WhyPanel(Panel):
     """Follows the ranking and the case that is current in it (:meth:`follow`)."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(tr("Why"))
+        super().__init__(tr("Why these cases"))
         self._context, self._state = context, context.state
         #: The catalogue row that is wanted; below zero the first of the ranking.
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
         self._why: Explanation | None = None
         self.images = WhyImages(context)
-        self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
+        self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
         self.head.action_wanted.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
-        self.kind.setAccessibleName(tr("What the distance is told by"))
+        self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
         self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
@@ -154,18 +154,20 @@ class WhyPanel(Panel):
 
     def _fail(self, error: SemblanceError) -> None:
         self._why = None
-        self.empty.say(tr("No reason can be given"), f"{error.message} {error.hint}".strip())
+        self.empty.say(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
     def _say_what_next(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say(tr("Nothing is ranked"), tr("No case is left to compare with this query."))
+            self.empty.say(
+                tr("There are no similar cases"), tr("No case is left to compare with this query.")
+            )
         elif self._state.metric is None:
-            self.empty.say(tr("No metric yet"), tr("A metric says what similar means. Train one, then ask."))
+            self.empty.say(tr("No metric yet"), tr("A metric defines similarity. Train one, then search."))
         else:
             self.empty.say(
-                tr("Ask with a case"),
-                tr("What made each distance is shown here, and what if it did not count."),
+                tr("Search with a case"),
+                tr("This panel shows what contributes to each distance. You can also rank without a group."),
             )
         self._pages.setCurrentWidget(self.empty)
 
@@ -193,7 +195,7 @@ class WhyPanel(Panel):
         if by_group:
             self._order = tuple(line.key for line in lines if line.key)
         self.waterfall.show_lines(lines, why.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else tr("untick to omit"))
+        self.head.set_note("" if left_out or not by_group else tr("untick to leave out"))
         self.head.set_action(tr("Reset") if left_out else "")
 
 
@@ -234,10 +236,10 @@ def _group_line(part: GroupPart) -> Line:
         return Line(
             tr("Examples and concepts"),
             part.amount,
-            tr("What examples and concepts changed by moving what is asked"),
+            tr("Changes by examples and concepts"),
         )
     if part.left_out:
-        return Line(name, 0.0, tr("The ranking is without it"), part.name, on=False)
+        return Line(name, 0.0, tr("This group is not used"), part.name, on=False)
     usual = tr(
         "Nearer than this in {group}: {share:.0%} of the library", group=spoken(part.name), share=part.rank
     )

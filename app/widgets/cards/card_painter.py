@@ -133,7 +133,7 @@ class CardPainter:
         if deck.ranked:
             self._mark(square, str(deck.rank(place)), deck.shift(place))
         if deck.alike is not None and deck.alike[place] > 0:
-            self._mark(square, tr("+{n} alike", n=deck.alike[place]), at_bottom=True)
+            self._mark(square, tr("+{n} near-duplicates", n=deck.alike[place]), at_bottom=True)
         if state.role:
             self._role(square, state.role)
 
@@ -209,7 +209,7 @@ class CardPainter:
         elif state == ImageState.NO_IMAGE:
             self._sign(square, "table", tr("row of a table"))
         elif state == ImageState.UNREADABLE or self._problem(case_row):
-            self._sign(square, "warning", tr("not readable"))
+            self._sign(square, "warning", tr("could not be read"))
         elif deck.waiting is not None and deck.waiting[place]:
             self._waiting(square)
 
@@ -263,7 +263,7 @@ class CardPainter:
 
     def _thumbs(self, where: tuple[QRect, QRect], place: int) -> None:
         judgement = self._deck.judgements.get(self._deck.case_row(place), 0)
-        for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), where, strict=True):
+        for name, verdict, at in zip(("plus", "minus"), (1, -1), where, strict=True):
             on = judgement == verdict
             shade = self._theme.accent if on else self._theme.third
             fill = self._theme.tool_on if on else "none"
@@ -344,7 +344,7 @@ class CardPainter:
                 self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
                 right -= room + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
-                text = tr("+{n} alike", n=deck.alike[place])
+                text = tr("+{n} near-duplicates", n=deck.alike[place])
                 room = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third

@@ -181,7 +181,7 @@ class CardView(QAbstractScrollArea):
 
     def _in_words(self) -> str:
         if self._place == NO_PLACE:
-            return tr("{n} cases, none chosen", n=len(self._deck))
+            return tr("{n} cases, none selected", n=len(self._deck))
         return tr(
             "{place} of {n}: {words}",
             place=self._place + 1,

@@ -108,7 +108,7 @@ class CaseGrid(CardView):
 
     def _in_words(self) -> str:
         several = len(self._selection.rows)
-        return super()._in_words() + (tr("; {n} chosen", n=several) if several > 1 else "")
+        return super()._in_words() + (tr("; {n} selected", n=several) if several > 1 else "")
 
     # Mouse
 

@@ -14,7 +14,7 @@ from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
 from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.
-JUDGED = {1: tr("like the query"), -1: tr("not like the query")}
+JUDGED = {1: tr("marked more like this"), -1: tr("marked less like this")}
 
 
 @dataclass(frozen=True, eq=False)

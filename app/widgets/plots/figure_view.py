@@ -37,7 +37,7 @@ REDRAW_MS = 120
 #: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
 SAVE_AS = (
     (tr("PNG image for print") + " (*.png)", ".png", False),
-    (tr("PNG image as seen") + " (*.png)", ".png", True),
+    (tr("PNG image as displayed") + " (*.png)", ".png", True),
     (tr("SVG for print") + " (*.svg)", ".svg", False),
     (tr("PDF for print") + " (*.pdf)", ".pdf", False),
     (tr("CSV, the numbers") + " (*.csv)", ".csv", False),

@@ -126,10 +126,10 @@ def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_sco
     context.state.set_metric("alike")
     assert not panel.again.isVisible()
     assert not panel.score_button.isEnabled()
-    assert panel.header._second.text() == "not scored: trained on all cases"
+    assert panel.header._second.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
-    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
-    assert item.toolTip().startswith("Trained on all cases")
+    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
+    assert item.toolTip().startswith("trained on all cases")
 
 
 def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
@@ -208,7 +208,7 @@ def test_the_table_has_every_number_and_sorts(panel, context, qtbot):
     assert context.state.metric.name == "plain"
     assert table.names() == ["outdated", "new", "plain"]
     said = table.item(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said == "outdated, stale: score it again"
+    assert said == "outdated, stale: evaluate it again"
 
 
 def test_with_many_findings_one_is_chosen(panel, context, qtbot):
@@ -320,10 +320,10 @@ def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context,
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        (metric("old", 0.8), "Score it again"),
+        (metric("old", 0.8), "Evaluate it again"),
         (
             replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
-            "at least 20",
+            "At least 20",
         ),
         (metric("never", None), "Train a metric"),
     ],

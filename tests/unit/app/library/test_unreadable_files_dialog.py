@@ -70,7 +70,7 @@ def test_nothing_to_list_is_said(qtbot):
 
 def save(qtbot, dialog, monkeypatch, path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save the list…")
+    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save list…")
     qtbot.mouseClick(button, LEFT)
 
 

@@ -260,4 +260,4 @@ def test_what_is_not_known_yet_shows_no_empty_choices_or_tables(qtbot, shown):
         shown.results.tabs.setCurrentIndex(tab)
         assert not getattr(shown.results, hidden).isVisible()
     assert not shown.results.queries.isVisible()
-    assert "Known at the end" in shown.results._ranks_told.text()
+    assert "Shown when the experiment ends" in shown.results._ranks_told.text()

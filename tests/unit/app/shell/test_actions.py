@@ -94,10 +94,10 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("exit", "Quit"),
         ("the map", "Map of the library"),
         ("library map", "Map of the library"),
-        ("print a pdf", "Write a report…"),
+        ("print a pdf", "Create report…"),
         ("backup", "Back up library…"),
         ("repair the library", "Verify library…"),
-        ("undo the judgement", "Undo the last judgement"),
+        ("undo the judgement", "Undo judgement"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):
@@ -116,7 +116,7 @@ def test_other_words_are_of_commands_there_are_and_of_no_others():
 def test_a_command_runs_what_it_is_connected_to(actions):
     ran = []
     actions.connect_to("words", lambda: ran.append("words"))
-    next(entry for entry in actions.entries() if entry.text == "Words used here").run()
+    next(entry for entry in actions.entries() if entry.text == "Glossary").run()
     assert ran == ["words"]
 
 

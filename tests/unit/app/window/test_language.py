@@ -43,5 +43,5 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
 def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
         with using_language(code):
-            told = tr_name("Deutsch or English")
+            told = tr_name("Switch language (Deutsch / English)")
         assert all(name in told for name in LANGUAGES.values()), own

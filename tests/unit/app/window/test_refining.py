@@ -173,9 +173,9 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         grid.menu_wanted.emit(grid.current(), QPoint())
         window.panels.library.grid.setFocus()
         window.panels.library.grid.menu_wanted.emit(grid.current(), QPoint())
-        assert "Like the query" in seen[0]
-        assert "Closer to the query than…" in seen[0]
-        assert "Like the query" not in seen[1]
+        assert "More like this" in seen[0]
+        assert "Mark as closer than…" in seen[0]
+        assert "More like this" not in seen[1]
 
 
 def test_judgements_come_back_with_the_library(library):

@@ -87,8 +87,8 @@ def test_a_library_for_looking_only_says_so_and_allows_no_change(library, monkey
         assert window.state.library is not None
         assert not window.state.library.writable
         (told,) = window.message_bar.messages()
-        assert "for looking only" in told.what
-        assert "(for looking only)" in window.status.where.text()
+        assert "read-only" in told.what
+        assert "(read-only)" in window.status.where.text()
         assert [c for c in CHANGES if window.context.actions[c].isEnabled()] == []
         assert not window.panels.side.train.train_button.isEnabled()
         window.panels.library.step(1)

@@ -320,3 +320,21 @@ def test_too_many_entries_and_too_large_a_description_are_refused(stored, monkey
     monkeypatch.undo()
     monkeypatch.setattr("semblance.core.metrics.storage.MAX_MANIFEST_BYTES", 100)
     refused(stored, "no usable 'metric.json'")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m, _: m.update(steps=None), "list of steps or feature groups is missing"),
+        (lambda m, _: m.update(feature_groups="ab"), "list of steps or feature groups is missing"),
+        (lambda m, _: m.update(card=[]), "description has the wrong form"),
+        (lambda m, _: m.update(distance=[]), "description has the wrong form"),
+        (
+            lambda _, e: e.update({name: data[:6] + b"\x02" + data[7:] for name, data in e.items()}),
+            "unknown form",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_forged_description_is_said(stored, change, words):
+    rewrite(stored, change)
+    refused(stored, words)

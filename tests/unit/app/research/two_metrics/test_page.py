@@ -173,7 +173,7 @@ def test_every_query_is_a_table_whose_lines_open_here(panel, jobs, qtbot):
     jobs.let_run()
     model = panel.every.model
     assert model.rowCount() == 40
-    assert "All 40 cases asked" in panel.every.told
+    assert "All 40 cases used as queries" in panel.every.told
     assert [int(model.texts(place)[1]) for place in range(40)] == sorted(
         int(model.texts(place)[1]) for place in range(40)
     )
@@ -228,7 +228,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     state.change_search(like=(Query(case=ranked[3]),))
     jobs.let_run()
     panel._renew()
-    assert "Nothing here speaks of other queries" in panel.every._empty.accessibleName()
+    assert "There is nothing to show for other queries" in panel.every._empty.accessibleName()
 
 
 def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
@@ -270,7 +270,7 @@ def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(pane
     assert panel.facts.trained.isVisible()
     assert "other" in panel.facts.trained.toolTip()
     assert "plain" not in panel.facts.trained.toolTip()
-    assert ["query", "unseen", "in training"] in panel.facts.texts()
+    assert ["query", "not in training data", "in training data"] in panel.facts.texts()
     assert not panel.facts.cautions[0].isVisible()
     assert panel.facts.cautions[1].text == f"other: {words}"
     panel._answered(replace(found, votes=(replace(left, trained=False), replace(right, trained=False))))

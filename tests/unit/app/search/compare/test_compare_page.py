@@ -143,11 +143,11 @@ def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
 
 def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qtbot):
     texts = [action.text().partition("\t")[0] for action in panel.make_menu(0).actions()]
-    assert "Draw a region of it" not in texts
+    assert "Draw region" not in texts
     menu = panel.make_menu(1)
     actions = {action.text().partition("\t")[0]: action for action in menu.actions()}
-    assert not actions["Ask with this region"].isEnabled()
-    actions["Draw a region of it"].trigger()
+    assert not actions["Search with this region"].isEnabled()
+    actions["Draw region"].trigger()
     middle = panel.panes[1].view.rect().center()
     draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
     assert panel.drawn is not None

@@ -81,7 +81,7 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
             qtbot.keyClick(grid, key)
     wait_for(window, lambda: len(fact(window).with_) == 4 and len(fact(window).without) == 4)
     assert row.bar.isEnabled()
-    assert row.marks.text() == "4 with · 4 without · Y and N mark"
+    assert row.marks.text() == "4 with · 4 without · Mark with Y and N"
     assert row.strength.text().startswith("Strength 1.00 (")
     assert "Cross-validated on 8 marks of 8 patients" in row.strength.toolTip()
 
@@ -213,7 +213,7 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
         wait_for(window, lambda: window.panels.concepts.facts)
         assert fact(window).gone == 1
         (row,) = window.panels.side.concepts.rows
-        assert "1 gone" in row.marks.text()
+        assert "1 deleted" in row.marks.text()
 
 
 def test_an_empty_list_says_what_to_do(window):

@@ -128,7 +128,7 @@ def test_a_tile_has_a_menu(window):
     strip = window.panels.query.examples
     menu = strip._menu(strip.tiles[0])
     texts = [action.text().partition("\t")[0] for action in menu.actions() if action.text()]
-    assert texts == ["Make it a negative example", "Remove", "Ask with it"]
+    assert texts == ["Make it a negative example", "Remove", "Search with it"]
     menu.actions()[0].trigger()
     menu.close()
     wait_for(window, lambda: names(window, like=False) == [ids(window)[5]])
@@ -174,7 +174,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
     assert window.state.search.unlike == ()
     told = [m.what for m in context.messages.history]
     assert told == [
-        "That is the query itself. Choose another case as an example.",
+        "This is the query itself. Choose another case as an example.",
         f"A search has at most {examples.MOST} examples. Remove some first.",
     ]
 
@@ -193,7 +193,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     window.state.set_metric("city")
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.asked.refused is not None)
-    assert "Ranked without them." in window.panels.query.examples.note.text()
+    assert "The search continues without them." in window.panels.query.examples.note.text()
     assert window.panels.ranking.told.endswith(" ms")
     with using_language("de"):
         window.state.changed.emit(Change.RANKING)
@@ -208,11 +208,11 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
     def take(menu: QMenu, *_where) -> None:
         texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
         chosen.extend(texts)
-        texts["A negative example"].trigger()
+        texts["Add as negative example"].trigger()
 
     monkeypatch.setattr(case_menu, "Menu", type("Taken", (QMenu,), {"exec": take}))
     window.parts.show_case_menu(row(window, 8), QPoint())
-    assert "A positive example" in chosen
+    assert "Add as positive example" in chosen
     count(window, 1)
     assert names(window, like=False) == [ids(window)[8]]
 

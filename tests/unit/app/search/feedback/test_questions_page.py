@@ -185,7 +185,9 @@ def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, 
     assert sorted(page.side.curve.points) == [0, 2, 4, 6]
     assert page.side.value.text().startswith("0.") or page.side.value.text().startswith("1.")
     assert page.side.badge.isVisible()
-    assert "before any judgement; measured on 10 cases of held-out patients" in page.side.before.text()
+    assert (
+        "without judgements. Tested on 10 cases of patients not used for training" in page.side.before.text()
+    )
 
 
 def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
@@ -231,7 +233,7 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert "looking only" in page.questions.problem.title
+    assert "read-only" in page.questions.problem.title
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 
@@ -242,7 +244,7 @@ def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
         page.questions.answer(None)
         jobs.let_run()
     assert page.questions.question is None
-    assert page.questions.problem.title == "Nothing is left to ask"
+    assert page.questions.problem.title == "No questions left"
 
 
 def test_nothing_held_out_is_said(qtbot, page) -> None:
@@ -289,7 +291,7 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
     settle(qtbot, jobs)
     assert section.questions.question is None
-    assert "whole cases" in section.told.text()
+    assert "whole case" in section.told.text()
     assert section.told.isVisible()
 
 

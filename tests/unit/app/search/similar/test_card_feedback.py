@@ -179,7 +179,7 @@ def test_the_menu_says_the_same(panel, context, jobs):
     menu = QMenu()
     panel.judging.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
-    assert texts == ["Like the query\tU", "Not like the query\tD", "Closer to the query than…\tT"]
+    assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, True)]

@@ -154,7 +154,7 @@ def test_the_image_can_be_copied(view, jobs, qtbot):
     [
         ("plot.svg", "SVG for print (*.svg)", "plot.svg"),
         ("plot", "CSV, the numbers (*.csv)", "plot.csv"),
-        ("plot", "PNG image as seen (*.png)", "plot.png"),
+        ("plot", "PNG image as displayed (*.png)", "plot.png"),
         ("taken", "CSV, the numbers (*.csv)", "taken-2.csv"),
     ],
 )
@@ -177,7 +177,7 @@ def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatc
 
     view.set_curves(CURVES)
     for chosen, panel in (
-        ("PNG image as seen (*.png)", DARK.panel),
+        ("PNG image as displayed (*.png)", DARK.panel),
         ("PNG image for print (*.png)", "#FFFFFF"),
     ):
         monkeypatch.setattr(
