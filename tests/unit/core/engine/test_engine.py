@@ -71,9 +71,7 @@ def test_too_many_tasks_are_refused_in_words(own, tmp_path):
 def test_all_news_are_heard_before_the_task_is_done(engine):
     for _ in range(20):
         heard: list[object] = []
-        task = engine.submit(
-            work.counting, 30, listener=lambda kind, news, to=heard: to.append((kind, news))
-        )
+        task = engine.submit(work.counting, 30, listener=lambda kind, news, to=heard: to.append((kind, news)))
         assert task.result() == 30
         assert [news for kind, news in heard if kind == "partial"] == list(range(30))
         progress = [news for kind, news in heard if kind == "progress"]
