@@ -9,12 +9,12 @@ class Listening(Reporter):
     """Keeps all news; cancels, or asks to stop, once ``after`` calls of ``progress`` were heard."""
 
     def __init__(self, *, cancel_after: int | None = None, stop_after: int | None = None) -> None:
-        self.theme_signals: list[tuple[int, int | None, str]] = []
+        self.news: list[tuple[int, int | None, str]] = []
         self.partials: list[object] = []
         self._cancel_after, self._stop_after = cancel_after, stop_after
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        self.theme_signals.append((done, total, what))
+        self.news.append((done, total, what))
 
     def partial(self, result: object) -> None:
         self.partials.append(result)
@@ -29,4 +29,4 @@ class Listening(Reporter):
 
     @property
     def _heard(self) -> int:
-        return len(self.theme_signals) + len(self.partials)
+        return len(self.news) + len(self.partials)

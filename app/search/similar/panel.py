@@ -183,11 +183,11 @@ class RankingPanel(Panel):
     def _follow_state(self, change: Change) -> None:
         if change & Change.OPTIONS:
             self._follow_options()
-        if change & Change.RANKING:
+        if change & (Change.QUERY | Change.RANKING_REQUESTED):
+            self._awaited = self._state.query
+        elif change & Change.RANKING:
             # An answer came or failed: no other is on its way.
             self._awaited = None
-        elif change & (Change.QUERY | Change.RANKING_REQUESTED):
-            self._awaited = self._state.query
         if change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
             self._renew()
         elif change & (Change.RANKING_REQUESTED | Change.EXTRACTION | Change.TRAINING):

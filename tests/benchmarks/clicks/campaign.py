@@ -23,7 +23,7 @@ def run_table(
     folder: Path,
     name: str,
     users: int,
-    theme_signals: Callable[[str], None],
+    news: Callable[[str], None],
     *,
     arms: Sequence[str] = (),
     kept: dict[str, Any] | None = None,
@@ -48,7 +48,7 @@ def run_table(
             str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(split_tables)]
             for wrong in (*WRONG, *([NOTHING] if arm == ASKED else []))
         }
-        theme_signals(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
+        news(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
     return out
 
 

@@ -143,12 +143,12 @@ import time
 
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from semblance.app.shell.jobs import Job, Post
+from semblance.app.shell.jobs import Job, MainThreadBridge
 from semblance.core.engine import Progress
 
 sys.setswitchinterval(1e-5)
 app = QCoreApplication([])
-post, over = Post(), threading.Event()
+post, over = MainThreadBridge(), threading.Event()
 newest = Job("Counting", post)
 
 

@@ -71,12 +71,10 @@ def test_too_many_tasks_are_refused_in_words(own, tmp_path):
 def test_all_news_are_heard_before_the_task_is_done(engine):
     for _ in range(20):
         heard: list[object] = []
-        task = engine.submit(
-            work.counting, 30, listener=lambda kind, theme_signals, to=heard: to.append((kind, theme_signals))
-        )
+        task = engine.submit(work.counting, 30, listener=lambda kind, news, to=heard: to.append((kind, news)))
         assert task.result() == 30
-        assert [theme_signals for kind, theme_signals in heard if kind == "partial"] == list(range(30))
-        progress = [theme_signals for kind, theme_signals in heard if kind == "progress"]
+        assert [news for kind, news in heard if kind == "partial"] == list(range(30))
+        progress = [news for kind, news in heard if kind == "progress"]
         assert progress[0] == Progress(0, 30, "counting")
         assert progress[-1] == Progress(30, 30, "counting")
 
@@ -87,7 +85,7 @@ def test_a_listener_hears_only_its_own_task(engine):
         engine.submit(
             work.counting,
             20 + number,
-            listener=lambda kind, theme_signals, to=heard[number]: to.append((kind, theme_signals)),
+            listener=lambda kind, news, to=heard[number]: to.append((kind, news)),
         )
         for number in heard
     ]
@@ -101,12 +99,12 @@ def test_a_listener_hears_only_its_own_task(engine):
 
 
 def test_a_failing_listener_silences_no_one(engine, caplog):
-    def fail(kind: str, theme_signals: object) -> None:
+    def fail(kind: str, news: object) -> None:
         raise KeyError(kind)
 
     heard: list[object] = []
     first = engine.submit(work.counting, 3, listener=fail)
-    second = engine.submit(work.counting, 3, listener=lambda kind, theme_signals: heard.append(kind))
+    second = engine.submit(work.counting, 3, listener=lambda kind, news: heard.append(kind))
     assert (first.result(), second.result()) == (3, 3)
     assert heard.count("partial") == 3
     assert "news of a task were lost" in caplog.text
@@ -197,7 +195,7 @@ def test_a_worker_killed_while_it_talks_leaves_the_engine_whole(own, tmp_path):
     """It dies holding the lock of the news, half a message written."""
     for attempt in range(5):
         marker = tmp_path / f"{attempt}"
-        task = own.submit(work.deaf, marker, listener=lambda kind, theme_signals: None)
+        task = own.submit(work.deaf, marker, listener=lambda kind, news: None)
         pid = int(appears(marker))
         time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)

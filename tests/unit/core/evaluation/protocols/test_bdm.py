@@ -266,11 +266,11 @@ def test_a_seed_gives_the_same_scores_and_more_repeats_begin_alike():
 
 class Listener(Reporter):
     def __init__(self, stop_after=None, cancel_after=None):
-        self.theme_signals, self.partials = [], []
+        self.news, self.partials = [], []
         self.stop_after, self.cancel_after = stop_after, cancel_after
 
     def progress(self, done, total, what):
-        self.theme_signals.append((done, total, what))
+        self.news.append((done, total, what))
 
     def partial(self, result):
         self.partials.append(result)
@@ -287,10 +287,10 @@ class Listener(Reporter):
 def test_progress_runs_over_repeats_and_learners():
     listener = Listener()
     run(builtin_table("iris"), "euclidean", "recording", repeats=3, reporter=listener)
-    done = [theme_signals[0] for theme_signals in listener.theme_signals]
+    done = [news[0] for news in listener.news]
     assert done == sorted(done)
-    assert listener.theme_signals[-1][0] == listener.theme_signals[-1][1]
-    assert listener.theme_signals[-1][2] == "recording, repeat 3 of 3"
+    assert listener.news[-1][0] == listener.news[-1][1]
+    assert listener.news[-1][2] == "recording, repeat 3 of 3"
     assert [partial.repeats for partial in listener.partials] == [1, 2, 3]
 
 

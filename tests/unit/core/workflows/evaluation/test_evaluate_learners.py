@@ -188,7 +188,7 @@ def test_evaluating_can_be_cancelled_and_tells_how_far_it_is(library):
     evaluate(
         EvaluateRequest(LEARNERS, "bdm", library=library, settings=ROUNDS, repeats=2), reporter=listening
     )
-    done, total, _ = listening.theme_signals[-1]
+    done, total, _ = listening.news[-1]
     assert done == total
 
 
@@ -243,7 +243,7 @@ def test_several_tables_are_each_as_alone_and_then_compared(tables):
     )
     pairs = [pair for pair in document["holm"] if pair["score"] == "retrieval_accuracy@10"]
     assert [(pair["a"], pair["b"]) for pair in pairs] == [LEARNERS]
-    assert any(what.startswith("t3.csv: ") for *_, what in listening.theme_signals)
+    assert any(what.startswith("t3.csv: ") for *_, what in listening.news)
     with pytest.raises(Cancelled):
         evaluate_tables(request, tables, reporter=Listening(cancel_after=2))
 

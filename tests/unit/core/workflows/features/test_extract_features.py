@@ -105,8 +105,8 @@ def test_every_case_gets_the_numbers_of_its_own_image(library, images):
     for path in images.rglob("*.png"):
         own = found[f"images/{path.relative_to(images).as_posix()}"]
         np.testing.assert_array_equal(own, extractor.extract(open_image(path)))
-    assert listening.theme_signals[0][:2] == (0, 12)
-    assert listening.theme_signals[-1][:2] == (12, 12)
+    assert listening.news[0][:2] == (0, 12)
+    assert listening.news[-1][:2] == (12, 12)
     assert listening.partials[-1] == 12
 
 

@@ -293,7 +293,7 @@ def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images,
     listening = Listening(cancel_after=after)
     with pytest.raises(Cancelled):
         import_source(images, library, reporter=listening)
-    reported = max(done for done, _, _ in listening.theme_signals)
+    reported = max(done for done, _, _ in listening.news)
     with Library.open(library) as opened:
         cases, told = opened.summary()["cases"], len(opened.catalogue.not_read())
     assert cases + told >= reported
@@ -328,7 +328,7 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
 def test_progress_tells_what_is_written(images, library):
     listening = Listening()
     import_source(images, library, reporter=listening)
-    done = [number for number, total, _ in listening.theme_signals if total == 13]
+    done = [number for number, total, _ in listening.news if total == 13]
     assert done == sorted(done)
     assert done[0] == 0
     assert done[-1] == 13
@@ -338,7 +338,7 @@ def test_large_images_are_written_in_smaller_groups(images, library, monkeypatch
     monkeypatch.setattr(workflow, "BATCH_BYTES", 1)
     listening = Listening()
     import_source(images, library, reporter=listening)
-    assert len(listening.theme_signals) >= 12
+    assert len(listening.news) >= 12
 
 
 def test_a_full_disk_keeps_the_batches_before(images, library, monkeypatch):
