@@ -158,12 +158,13 @@ def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: QWidget | None = None) -> None:
+        """``window`` takes the keys of the commands; without one they are only triggered."""
         super().__init__(window)
         self._window = window
         self._actions: dict[str, QAction] = {}
         for command in COMMANDS:
-            action = QAction(command.text, window)
+            action = QAction(command.text, self)
             if command.icon:
                 action.setIcon(icon(command.icon))
             if command.shortcut:
@@ -172,7 +173,8 @@ class Actions(QObject):
                 action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.setCheckable(command.checkable)
             action.setObjectName(command.id)
-            window.addAction(action)
+            if window is not None:
+                window.addAction(action)
             self._actions[command.id] = action
 
     def __getitem__(self, command: str) -> QAction:
@@ -185,7 +187,8 @@ class Actions(QObject):
     def keep_within(self, command: str, widget: QWidget) -> None:
         """The command's key is taken only while the keyboard is in ``widget``."""
         action = self._actions[command]
-        self._window.removeAction(action)
+        if self._window is not None:
+            self._window.removeAction(action)
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         widget.addAction(action)
 
