@@ -26,7 +26,7 @@ def show_check(document: Any) -> None:
     if document["moved_to"]:
         echo(f"What was damaged is kept in {document['moved_to']}.")
     if document["sound"]:
-        echo("The library is sound.")
+        echo("No problems were found.")
 
 
 def show_backup(document: Any) -> None:
@@ -53,7 +53,7 @@ def show_exports(document: Any) -> None:
         by = f", by {line['by']}" if line["by"] else ""
         echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
     if not document:
-        echo("Nothing was exported from this library so far.")
+        echo("Nothing has been exported from this library.")
 
 
 @commands.command()

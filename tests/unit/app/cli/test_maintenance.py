@@ -34,7 +34,7 @@ def test_a_backup_is_restored_and_both_are_sound(run_command, tmp_path):
     assert json.loads(out) == {"library": str(tmp_path / "again.semblance"), "cases": 0, "missing": 0}
     status, out, err = run_command("doctor", tmp_path / "again.semblance")
     assert (status, err) == (0, "")
-    assert out.endswith("The library is sound.\n")
+    assert out.endswith("No problems were found.\n")
     status, out, err = run_command("restore", tmp_path / "b.zip", tmp_path / "again")
     assert status == 1
     assert "exists already" in err
@@ -47,7 +47,7 @@ def test_missing_images_are_told_after_restoring(run_command, library, tmp_path)
 
 
 def test_the_audit_log_lists_exports(run_command, library, tmp_path):
-    assert run_command("audit-log", library) == (0, "Nothing was exported from this library so far.\n", "")
+    assert run_command("audit-log", library) == (0, "Nothing has been exported from this library.\n", "")
     run_command("backup", library, tmp_path / "b.zip")
     status, out, err = run_command("audit-log", library)
     assert (status, err) == (0, "")

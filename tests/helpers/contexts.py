@@ -1,0 +1,17 @@
+"""The parts of a window without the window."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.shell.actions import Actions
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+
+
+def make_context(jobs: Jobs, settings: Settings | None = None) -> Context:
+    """A context of its own; its commands are those of a widget nobody shows."""
+    return Context(State(), jobs, Messages(), settings or Settings(), Actions(QWidget()))
