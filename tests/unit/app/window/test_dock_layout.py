@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QToolButton
 
 from semblance.app.screenshot import settle
 from semblance.app.shell.theme import theme
-from semblance.app.window.icon_bar import LibraryRail
+from semblance.app.window.icon_bar import LibraryIconBar
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -22,7 +22,7 @@ def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
         assert dock.folded
         assert not window.panels.library.isVisible()
         opener = next(
-            b for b in dock.findChild(LibraryRail).findChildren(QToolButton) if "Filter" in b.toolTip()
+            b for b in dock.findChild(LibraryIconBar).findChildren(QToolButton) if "Filter" in b.toolTip()
         )
         qtbot.mouseClick(opener, LEFT)
         assert not dock.folded
@@ -41,7 +41,7 @@ def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_chang
         window.panels.library.grid.setFocus()
         parents = {window.panels.library: window.panels.library.parent(), dock: dock.parent()}
         window.resize(1100, 700)
-        assert isinstance(window.focusWidget().parent(), LibraryRail)
+        assert isinstance(window.focusWidget().parent(), LibraryIconBar)
         assert dock.width() == window.focusWidget().parent().width()
         window.resize(1440, 800)
         assert window.panels.library.grid.hasFocus()
