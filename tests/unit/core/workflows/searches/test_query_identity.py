@@ -15,7 +15,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
-from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
