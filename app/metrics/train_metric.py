@@ -76,7 +76,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
         return None
     path, metric = state.path, state.metric.name
     job = context.jobs.run(
-        tr("Looking for the hardest queries of {name}", name=metric),
+        tr("Finding the hardest queries of {name}", name=metric),
         hardest_queries.hardest_queries,
         path,
         metric,

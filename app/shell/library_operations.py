@@ -24,6 +24,7 @@ _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakK
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
     """Show the library at ``path`` as it was left, or say why not."""
+    context.state.opening = path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
@@ -42,8 +43,8 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         context.settings.last_library = path
         if not snapshot.writable:
             context.messages.info(
-                tr("{name} is open for looking only: its folder cannot be written to.", name=snapshot.name),
-                tr("To add cases or train, copy it to a folder you may write to."),
+                tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
+                tr("To add cases or train, copy it to a folder with write permission."),
             )
         _restore(context, path)
         if then is not None:
@@ -97,7 +98,7 @@ def close_library(context: Context) -> None:
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
     """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
     job = context.jobs.run(
-        tr("Looking into {name}", name=source.name),
+        tr("Reading {name}", name=source.name),
         import_workflow.recognise_source,
         source,
         lane=Lane.LOOK,
@@ -142,7 +143,10 @@ def import_source(
                     said=said,
                 ),
                 " ".join(
-                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
+                    (
+                        tr("File > Files that could not be read… lists each file with its reason."),
+                        *map(translate, result.notes),
+                    )
                 ),
             )
         else:
@@ -198,7 +202,7 @@ def _remember(context: Context) -> Job | None:
     if library is None or not library.writable:
         return None
     job = context.jobs.run(
-        tr("Keeping what is shown"),
+        tr("Saving the view"),
         library_snapshot.save_state,
         library.path,
         context.state.memory(),

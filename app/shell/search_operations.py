@@ -71,7 +71,7 @@ def rank(context: Context) -> None:
 
     job.done.connect(show)
     job.failed.connect(fail)
-    state.ranking_awaited.emit()
+    state.request_ranking()
 
 
 def drop(context: Context) -> None:
@@ -95,7 +95,7 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
     if path is None or asked is None or not cases:
         return
     job = context.jobs.run(
-        tr("Looking for differences"),
+        tr("Finding differences"),
         explain_distance.most_different_groups,
         path,
         asked.search,

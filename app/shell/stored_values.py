@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 from PySide6.QtCore import QCoreApplication, QObject, QSettings, Qt, QThread, Slot
 
 
-class KeptValues(QObject):
+class StoredValues(QObject):
     """The values of one settings file, for all who have it open in the window's thread.
 
     QSettings writes in the thread it belongs to and waits until the disk has it, half a second on a busy one:
@@ -70,12 +70,12 @@ class KeptValues(QObject):
             _writing.discard(self)
 
 
-def kept_values(store: QSettings) -> KeptValues:
+def stored_values(store: QSettings) -> StoredValues:
     """Those of the file of ``store``, the same for all who ask while anybody has them."""
     name = store.fileName()
     found = _open.get(name)
     if found is None:
-        found = _open[name] = KeptValues(store)
+        found = _open[name] = StoredValues(store)
     return found
 
 
@@ -83,9 +83,9 @@ def _read(store: QSettings) -> dict[str, Any]:
     return {key: store.value(key) for key in store.allKeys()}
 
 
-_open: WeakValueDictionary[str, KeptValues] = WeakValueDictionary()
+_open: WeakValueDictionary[str, StoredValues] = WeakValueDictionary()
 #: A thread must not go before it is done.
-_writing: set[KeptValues] = set()
+_writing: set[StoredValues] = set()
 #: A program that ends does not wait longer for a disk.
 _LONGEST_MS = 5000
 

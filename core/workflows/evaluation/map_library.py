@@ -53,6 +53,7 @@ class LibraryMap:
 
     @property
     def growing(self) -> bool:
+        """Whether more rounds follow."""
         return self.done < self.total
 
 
