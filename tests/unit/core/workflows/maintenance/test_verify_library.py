@@ -92,7 +92,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     result = verify_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
-    assert f"{CASES} of {CASES} cases are without" in result.findings[0].says
+    assert f"{CASES} of {CASES} cases have no numbers" in result.findings[0].says
     assert "Metric 'plain'." in result.works
     repaired = verify_library(library, repair=True)
     assert (repaired.open_harm, repaired.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
