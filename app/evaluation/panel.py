@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.evaluation import score_metric
 from semblance.app.evaluation.calibration_page import TITLE as CALIBRATION_TITLE
 from semblance.app.evaluation.calibration_page import CalibrationPage
 from semblance.app.evaluation.overview_page import SHORT, Overview, PlotCell
 from semblance.app.evaluation.score_table import FULL, ScoreTable
-from semblance.app.metrics import train_metric
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
@@ -178,7 +178,7 @@ class EvaluationPanel(Panel):
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
         view.entered.connect(
-            lambda: train_metric.show_hardest(self._context, self._finding if of_finding else "")
+            lambda: score_metric.show_hardest(self._context, self._finding if of_finding else "")
         )
 
     def choose(self, name: str) -> None:
@@ -195,7 +195,7 @@ class EvaluationPanel(Panel):
 
     def score(self) -> None:
         """Measure the current metric again on the cases it never saw."""
-        job = train_metric.score(self._context)
+        job = score_metric.score(self._context)
         if job is not None:
             self._scoring = job
             job.ended.connect(self._scored)

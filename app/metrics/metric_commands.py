@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from semblance.app.metrics import extract_features, metric_exchange, slider_operations, train_metric
+from semblance.app.metrics import extract_features, metric_exchange, slider_operations
 from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
@@ -29,7 +28,6 @@ class MetricCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "extract": self.extract,
             "prepare_slider": self.prepare_slider,
-            "score": partial(train_metric.score, context),
             "metric_card": self.show_card,
             "export_metric": self.export,
             "import_metric": self.import_metric,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from semblance.app.search.saved import saved_searches
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
@@ -16,7 +15,7 @@ from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
-from semblance.core.workflows.searches import saved_searches as kept
+from semblance.core.workflows.searches import saved_searches
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -214,10 +213,12 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run(
+        "", saved_searches.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore"
+    )
 
-    def show(found: kept.ReopenedSearch | None) -> None:
+    def show(found: saved_searches.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
-            saved_searches.show_last(context, found)
+            search_operations.show_last_search(context, found)
 
     context.follow(job, show)

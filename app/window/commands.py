@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
+from semblance.app.evaluation import score_metric
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
 from semblance.app.metrics.metric_commands import MetricCommands
@@ -113,6 +114,7 @@ class Commands(QObject):
             "stop_training": self.stop_training,
             "two_metrics": full.two_metrics,
             "map": show_map,
+            "score": partial(score_metric.score, context),
             "save_plot": self.save_plot,
         }
         glide = context.actions["glide"]

@@ -8,10 +8,10 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from semblance.app.search.similar.summary_strip import TRAINED, poorly
 from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.nearest_chips import NEAREST
@@ -118,7 +118,7 @@ class TwoMetricsFacts(QWidget):
 
     def _tell_votes(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
-            words, tip = poorly(vote)
+            words, tip = estimate_caution(vote)
             caution.say(f"{name}: {words}" if words else "", tip)
         knowing = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
         self._trained.setVisible(bool(knowing))

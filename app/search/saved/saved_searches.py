@@ -14,7 +14,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search, new_ledger
+from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
@@ -87,7 +87,7 @@ class SearchKeeper(QObject):
         # The named search stays as it was: from here on, judgements go into a ledger of their own.
         name = state.search_name
         state.set_search_name("")
-        _part(self._context, new_ledger())
+        search_operations.copy_ledger(self._context)
         self._context.messages.info(
             tr("The search '{name}' is unchanged. The new query has no name.", name=name)
         )
@@ -150,26 +150,9 @@ def reopen(context: Context, name: str) -> Job | None:
     return job
 
 
-def show_last(context: Context, found: ReopenedSearch) -> None:
-    """Put what was seen last into the window and ask it."""
-    _take_over(context, found)
-    if found.asked is not None:
-        context.state.set_asked(found.asked)
-    context.state.restore_view(found.view)
-    if found.asked is None:
-        search_operations.rank(context)
-    if found.notes:
-        context.messages.warning(
-            tr("'{name}' was opened in part.", name=found.name)
-            if found.name
-            else tr("The last search was opened in part."),
-            " ".join(map(translate, found.notes)),
-        )
-
-
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Put a reopened search into the window."""
-    _take_over(context, found)
+    search_operations.take_over(context, found)
     context.state.set_asked(found.asked)
     context.state.restore_view(found.view)
     if found.notes:
@@ -226,21 +209,6 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
 def restore(context: Context, token: str) -> Job | None:
     """Bring a deleted search back."""
     return None if context.state.path is None else _run(context, saved_searches.restore, token)
-
-
-def _take_over(context: Context, found: ReopenedSearch) -> None:
-    context.state.restore_search(found.search)
-    if found.is_complete:
-        context.state.set_search_name(found.name)
-    elif found.name:
-        # What the search was is kept: it is gone on from a copy.
-        _part(context, new_ledger())
-
-
-def _part(context: Context, ledger: str) -> None:
-    """Go on with a copy of the present judgements."""
-    _run(context, saved_searches.split_ledger, context.state.ledger, ledger)
-    context.state.change_search(ledger=ledger)
 
 
 def _run(context: Context, function: Callable[..., Any], *args: Any, channel: str | None = None) -> Job:

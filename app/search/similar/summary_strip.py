@@ -13,11 +13,12 @@ from semblance.app.shell.measured_on import measured_words
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, chip_of
 from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, translate
+from semblance.core.language import count_label, format_number, localise_number, tr, tr_name
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.reliability import (
     FEWER,
@@ -55,7 +56,6 @@ _SHORT = {
     PART_ASKED: tr("the query is a region"),
     WHOLE_ASKED: tr("the query is a whole image"),
 }
-TRAINED = tr("The metric was trained on this query or its patient. The estimate can be too good.")
 _WHAT = tr(
     "The share of held-out cases with such counts that had this finding, with the 95 % "
     "interval for this query."
@@ -127,7 +127,7 @@ class SummaryStrip(QFrame):
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        self.caution.say(*poorly(vote if estimated else Vote()))
+        self.caution.say(*estimate_caution(vote if estimated else Vote()))
         below = self.caution.sizeHint().height() + BELOW if estimated and vote.caution else 0
         self.setFixedHeight(theme().px(STRIP) + below)
         self._note.setVisible(not estimated)
@@ -217,21 +217,6 @@ class SummaryStrip(QFrame):
         if self._shown is not None and not self.isHidden():
             ranking, columns, stale = self._shown
             self.show_ranking(ranking, columns, stale=stale)
-
-
-def poorly(vote: Vote) -> tuple[str, str]:
-    """That the estimate errs by more than chance allows, and on what that was measured; else two empty
-    texts."""
-    if not vote.caution:
-        return "", ""
-    what = measured_words(vote.measured_on or "")
-    return translate(vote.caution), tr(
-        "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
-        "estimate stays below the second number in 95 of 100 measurements. See the tab "
-        "Calibration in Evaluation.",
-        n=vote.measured,
-        what=what,
-    )
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:

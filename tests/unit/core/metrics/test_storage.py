@@ -272,7 +272,18 @@ def hash_of(groups=("a", "b"), L=((1.0, 2.0),), steps=(), **changed):
         {"steps": (PCA(3),)},
         {"steps": (Impute(),)},
     ],
-    ids=str,
+    ids=[
+        "renamed group",
+        "split group",
+        "L value",
+        "L row",
+        "L type",
+        "mean",
+        "statistics",
+        "pca:2",
+        "pca:3",
+        "impute",
+    ],
 )
 def test_the_hash_covers_all_that_decides_distances(changed):
     assert hash_of(**changed) != hash_of()
