@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from semblance.core.research.run_cells import ExperimentState, run_cells as measure
+from semblance.core.research.run_cells import ExperimentState
+from semblance.core.research.run_cells import run_cells as measure
 from semblance.core.research.runners import LocalRunner
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
