@@ -170,7 +170,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
             QInputDialog, "getText", lambda _of, _title, told, **_more: asked.append(told) or next(given)
         )
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
-        assert asked == ["Name", "There is a search named 'two' already. Another name:"]
+        assert asked == ["Name", "A search named 'two' exists already. Enter another name:"]
         assert set(dialog.names()) == {"uno", "two"}
         dialog.choose("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
