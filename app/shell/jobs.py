@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
 from semblance.app.shell.slow_turns import SlowTurns
@@ -53,6 +53,21 @@ class State(Enum):
     CANCELLED = "cancelled"
 
 
+def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
+    """Delete ``target`` in a thread of Qt's own, then call ``ended`` in the window's.
+
+    What the destructor does may wait for the disk and hold Python's interpreter, as that of QSettings does:
+    in a thread of Python's all others would wait for it. The caller keeps the thread until it has ended.
+    """
+    thread = QThread()
+    target.moveToThread(thread)
+    target.destroyed.connect(thread.quit, Qt.ConnectionType.DirectConnection)
+    target.deleteLater()
+    thread.finished.connect(ended)
+    thread.start()
+    return thread
+
+
 class MainThreadBridge(QObject):
     """Carries news of jobs from the engines' threads to the window's.
 
@@ -66,13 +81,13 @@ class MainThreadBridge(QObject):
         super().__init__()
         self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
-    def send(self, job: QObject, hear: Callable[..., None], *theme_signals: object) -> None:
+    def send(self, job: QObject, hear: Callable[..., None], *news: object) -> None:
         """Let the window's thread call ``hear(*news)``, of ``job``, unless it is gone by then."""
-        self._sent.emit(job, hear, theme_signals)
+        self._sent.emit(job, hear, news)
 
-    def _deliver(self, job: QObject, hear: Callable[..., None], theme_signals: tuple[object, ...]) -> None:
+    def _deliver(self, job: QObject, hear: Callable[..., None], news: tuple[object, ...]) -> None:
         if isValid(job):
-            hear(*theme_signals)
+            hear(*news)
 
 
 class Job(QObject):
@@ -151,30 +166,26 @@ class Job(QObject):
         """Wait for the work itself; raises what it raised, or ``TimeoutError``."""
         return None if self._task is None else self._task.future.result(seconds)
 
-    def hear(self, kind: str, theme_signals: object) -> None:
+    def hear(self, kind: str, news: object) -> None:
         """News from the engine's thread."""
         if self._wanted:
-            self._post.send(self, self._hear, kind, theme_signals)
+            self._post.send(self, self._hear, kind, news)
 
     def _report(self, future: Future[Any]) -> None:
         """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled."""
         if self._wanted:
             self._post.send(self, self._finish, future)
 
-    def _hear(self, kind: str, theme_signals: Any) -> None:
+    def _hear(self, kind: str, news: Any) -> None:
         if not self._wanted or not self.running:
             return
         self.state = State.RUNNING
         if kind == "partial":
-            self.partial.emit(theme_signals)
+            self.partial.emit(news)
             return
-        self.progress = replace(theme_signals, what=translate(as_lazy(theme_signals.what)))
-        if (
-            self._rate_start is None
-            or theme_signals.what != self._rate_what
-            or theme_signals.done < self._rate_start[1]
-        ):
-            self._rate_start, self._rate_what = (time.monotonic(), theme_signals.done), theme_signals.what
+        self.progress = replace(news, what=translate(as_lazy(news.what)))
+        if self._rate_start is None or news.what != self._rate_what or news.done < self._rate_start[1]:
+            self._rate_start, self._rate_what = (time.monotonic(), news.done), news.what
         self.changed.emit()
 
     def _finish(self, future: Future[Any]) -> None:

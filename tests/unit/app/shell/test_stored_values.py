@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QThread
 
-from semblance.app.shell import stored_values as module
 from semblance.app.shell.stored_values import StoredValues, stored_values
 
 
@@ -25,7 +24,7 @@ def test_nobody_waits_for_the_disk(store, monkeypatch):
 
     kept, file = StoredValues(store), Path(store.fileName())
     with monkeypatch.context() as patched:
-        patched.setattr(module, "QThread", Held)
+        patched.setattr("semblance.app.shell.jobs.QThread", Held)
         for number in range(5):
             kept.put("theme", f"look {number}")
             kept.put(f"other {number}", number)
