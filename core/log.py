@@ -29,6 +29,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from semblance.core.files import move
 from semblance.core.language import LazyText
 
 #: Level of the log: debug, info, warning, error or off.
@@ -267,7 +268,7 @@ def _rotate(file: Path) -> None:
         older = file.with_name(f"{FILE}.{number}")
         newer = file if number == 1 else file.with_name(f"{FILE}.{number - 1}")
         if newer.exists():
-            newer.replace(older)
+            move(newer, older)
 
 
 def _add(handler: logging.Handler) -> None:
