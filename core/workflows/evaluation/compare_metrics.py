@@ -18,14 +18,13 @@ from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours, trained_on
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
 from semblance.core.workflows.searches.near_duplicates import COMPARED
 from semblance.core.workflows.searches.neighbourhoods import usual_nearest
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.ranking_parts import is_as_calibrated, other_kind_of_query
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -282,13 +281,8 @@ class _Side:
         stands = field.stands(order) if fold else order
         kept = stands == order
         voters = order[kept][:VOTERS].tolist()
-        vote = vote_of(
-            loaded,
-            asked,
-            voters,
-            is_as_calibrated=is_as_calibrated(loaded, asked, voters, hide, fold),
-            otherwise=other_kind_of_query(loaded, query),
-        )
+        search = Search(loaded.record.name, query, hide_same_patient=hide, fold_duplicates=fold)
+        vote = estimate_from_neighbours(loaded, search, asked, voters)
         return cls(
             loaded,
             field,

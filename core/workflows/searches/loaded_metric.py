@@ -143,7 +143,8 @@ class LoadedMetric:
         self._place = {int(row): place for place, row in enumerate(self.rows)}
         facts = [self._facts[int(row)] for row in self.rows]
         self.findings = [finding for finding, _, _ in facts]
-        numbers: dict[str | None, int] = {None: -1}
+        self._finding_numbers: dict[str | None, int] = {None: -1}
+        numbers = self._finding_numbers
         #: (n,) a number for each finding, -1 where a case has none.
         self.finding_codes = np.array(
             [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
@@ -226,6 +227,10 @@ class LoadedMetric:
 
     def finding_of(self, row: int) -> str | None:
         return self._facts[row][0]
+
+    def code_of(self, finding: str) -> int:
+        """The number of a finding in :attr:`finding_codes`."""
+        return self._finding_numbers[finding]
 
     def key_of(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,10 +173,6 @@ class RefinementSession:
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index
-
-    def rank_query(self, vector: Matrix, asked: EmbeddedQuery) -> EmbeddedQuery:
-        """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
-        return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
     def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s,) squared distances from some cases to their nearest under ``form``.

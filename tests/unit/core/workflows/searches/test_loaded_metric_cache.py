@@ -23,7 +23,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.asked import ids
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table

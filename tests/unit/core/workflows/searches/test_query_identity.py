@@ -16,13 +16,12 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.searches.estimate import trained_on
 from semblance.core.workflows.searches.loaded_metric import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.reliability import trained_on
-from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ids, ranked
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes

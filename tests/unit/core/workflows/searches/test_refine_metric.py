@@ -23,10 +23,9 @@ from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, trim_loaded_metrics
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
 
