@@ -41,7 +41,8 @@ from semblance.core.workflows.searches.folded_ranking import (
     nearest_others,
     shown_order,
 )
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult

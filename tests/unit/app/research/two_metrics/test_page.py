@@ -198,7 +198,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
     from semblance.core.searches.judgement import Judgement, Kind
-    from semblance.core.workflows.searches.loaded_metric import open_metric
+    from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state
     ledger = open_metric(panel.trained, state.search.metric).ledger(state.ledger)

@@ -28,7 +28,7 @@ from semblance.core.workflows.searches.estimate import (
     REFINED,
     SCORE_AGAIN,
 )
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.helpers.images import striped_folder
