@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance import resources
+from semblance.core.log import Plain, logger, start_log, stop_log
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
@@ -26,7 +28,11 @@ _HARMLESS = "This plugin does not support propagateSizeHints()"
 def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
     """Qt's own messages go where ours go."""
     if text != _HARMLESS:
-        logging.getLogger("semblance.qt").log(_LEVELS.get(kind.name, logging.WARNING), "%s", text)
+        # Before the first colon stands a function of Qt; after it there may be a path.
+        function, colon, rest = text.partition(": ")
+        known = re.fullmatch(r"Q\w+(::~?\w+)*(\(\))?", function)
+        what = Plain(function) if colon and known else Plain("Qt")
+        logger.log(_LEVELS.get(kind.name, logging.WARNING), "%s: %s", what, rest if colon and known else text)
 
 
 _LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMsg": logging.ERROR}
@@ -73,7 +79,7 @@ def _speak(application: QApplication, code: str) -> None:
             application.installTranslator(translator)
 
 
-def keep_built() -> None:
+def freeze_garbage_collector() -> None:
     """Tell Python's collector of garbage that what there is now stays: the window, once it is built.
 
     It looked through all of that whenever it ran, in any thread: 50 ms for which everybody waited.
@@ -84,6 +90,8 @@ def keep_built() -> None:
 def open_window(library: Path | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    start_log()
+    logger.info("the window starts")
     application = make_application()
     from semblance.app.application import Application
     from semblance.app.window.main_window import MainWindow
@@ -93,7 +101,10 @@ def open_window(library: Path | None = None) -> int:
     window = MainWindow()
     window.fit(window.screen().availableGeometry().size())
     window.show()
-    window.start(library, keep_built)
+    window.start(library, freeze_garbage_collector)
     if isinstance(application, Application):
         application.asked_to_open.connect(lambda path: window.open_library(Path(path)))
-    return application.exec()
+    try:
+        return application.exec()
+    finally:
+        stop_log()

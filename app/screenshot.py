@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
 from semblance.app.program import make_application
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.theme import is_worn, set_theme
+from semblance.app.shell.theme import is_styled, set_theme
 from semblance.core.errors import SemblanceError
 from semblance.core.files import replacing
 from semblance.core.searches.query import Query
@@ -77,7 +77,7 @@ def settle(window: object) -> None:
     rest.start()
     while rest.elapsed() < REST_MS:
         turn()
-        if window.jobs.active or not window.built or not is_worn():
+        if window.jobs.active or not window.built or not is_styled():
             rest.restart()
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gettext
 import os
+import re
 import string
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -26,6 +27,8 @@ ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 #: The catalogues are ``LANGUAGE/LC_MESSAGES/semblance.mo`` in :func:`translations_folder`.
 DOMAIN = "semblance"
+#: The formats of numbers that a message from a file may use.
+_SPEC = re.compile(r"[#,]{0,2}(\.\d)?[defg%]?")
 #: Code -> how the thousands separator and the decimal point of English numbers are written.
 _SEPARATORS = {"de": str.maketrans(",.", ".,")}
 
@@ -87,9 +90,57 @@ class LazyText(str):
     def __reduce__(self) -> tuple[Callable[..., LazyText], tuple[str, Mapping[str, Any], str, int]]:
         return LazyText, (self.msgid, self.values, self.plural, self.n)
 
+    def to_json(self) -> dict[str, Any]:
+        """The message as JSON values; the inverse of :meth:`from_json`."""
+        values = {
+            name: value.to_json() if isinstance(value, LazyText) else value
+            for name, value in self.values.items()
+        }
+        return {"msgid": self.msgid, "values": values, "plural": self.plural, "n": self.n}
+
+    @classmethod
+    def from_json(cls, stored: Any) -> LazyText:
+        """The message that :meth:`to_json` wrote.
+
+        Raises:
+            TypeError, ValueError: ``stored`` is something else. A file can only fill in texts and numbers.
+        """
+        texts = stored["msgid"], stored["plural"]
+        values = {
+            name: cls.from_json(value) if isinstance(value, dict) else value
+            for name, value in stored["values"].items()
+        }
+        plain = isinstance(stored["n"], int) and all(isinstance(text, str) for text in texts)
+        if not plain or not all(isinstance(value, str | int | float) for value in values.values()):
+            raise TypeError("not a message")
+        for text in texts if values else ():
+            for _, field, spec, conversion in string.Formatter().parse(text):
+                if conversion or (
+                    field is not None and not (field.isidentifier() and _SPEC.fullmatch(spec or ""))
+                ):
+                    raise ValueError("a message with other places than ours")
+        return cls(texts[0], values, texts[1], stored["n"])
+
     def with_values(self, values: Mapping[str, Any]) -> LazyText:
         """The same text with other values filled in."""
         return LazyText(self.msgid, values, self.plural, self.n)
+
+
+def stored_messages(texts: Iterable[str]) -> dict[str, Any]:
+    """English text -> its message as JSON values, for those of ``texts`` that a file would not keep otherwise."""
+    return {str(text): text.to_json() for text in texts if isinstance(text, LazyText) and text.values}
+
+
+def restored_text(text: str, messages: Any) -> str:
+    """``text`` from a file as a message again, by what :func:`stored_messages` put beside it.
+
+    Texts of libraries of before, without a message, are translated only as a whole.
+    """
+    try:
+        found = LazyText.from_json(messages[text])
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return as_lazy(text)
+    return found if found == text else as_lazy(text)
 
 
 def tr_lazy(text: str, /, **values: object) -> str:

@@ -69,35 +69,35 @@ def _ask(window: MainWindow) -> QWidget:
     assert window.state.path is not None
     search_operations.ask(window.context, Query(case=demo_query(window.state.path)))
     settle(window)
-    window.show_side("why")
+    window.parts.layout.show_side("why")
     return window
 
 
 def _why(window: MainWindow) -> QWidget:
-    window.ranking.grid.set_current(window.ranking.grid.deck().case_row(1))
-    return window.docks["side"]
+    window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(1))
+    return window.parts.layout.docks["side"]
 
 
 def _compare(window: MainWindow) -> QWidget:
-    window.full.compare(window.ranking.grid.deck().case_row(1))
+    window.parts.full.compare(window.panels.ranking.grid.deck().case_row(1))
     return window
 
 
 def _refine(window: MainWindow) -> QWidget:
-    window.full.leave_page("compare")
+    window.parts.full.leave_page("compare")
     settle(window)
-    deck = window.ranking.grid.deck()
+    deck = window.panels.ranking.grid.deck()
     for place, alike in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[deck.index(place)]
         assert window.state.search is not None
         refine_metric.judge(window.context, [likeness_judgement(window.state.search, case, alike)])
         settle(window)
-    window.show_side("refine")
+    window.parts.layout.show_side("refine")
     return window
 
 
 def _two_metrics(window: MainWindow) -> QWidget:
-    window.actions_["two_metrics"].trigger()
+    window.context.actions["two_metrics"].trigger()
     return window
 
 

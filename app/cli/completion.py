@@ -1,4 +1,4 @@
-"""What a shell is offered after an option that takes names; registries are read only when it asks."""
+"""Shell completion of options that take names. The registries are read only when a shell asks."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def protocol_names(incomplete: str) -> list[str]:
 
 
 def _completions(incomplete: str, names: Iterable[str]) -> list[str]:
-    """How ``incomplete``, names with commas between them, can go on."""
+    """The names that complete the last of the comma-separated names in ``incomplete``."""
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Json
+from semblance.app.cli.options import Features, Findings, Json, MaxCases, Repeats, Seed, Steps
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_scores, show_table_scores
@@ -18,36 +18,45 @@ commands = typer.Typer()
 
 @commands.command()
 def evaluate(
-    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names)],
-    protocol: Annotated[
-        str, typer.Option(help="`semblance protocols` lists them.", autocompletion=protocol_names)
+    learner: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="The learners. `semblance learners` lists them.",
+            autocompletion=learner_names,
+        ),
     ],
-    library: Annotated[Path | None, typer.Argument(metavar="LIB")] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(help="The protocol. `semblance protocols` lists them.", autocompletion=protocol_names),
+    ],
+    library: Annotated[Path | None, typer.Argument(metavar="LIB", help="The library's folder.")] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CSV|builtin:NAME", help="Give it several times to compare learners over tables."
+            metavar="CSV|builtin:NAME",
+            help="A table. Repeat the option to compare learners over several tables.",
         ),
     ] = None,
-    features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
-    steps: Annotated[str, typer.Option()] = "",
-    findings: Annotated[str, typer.Option(metavar="MAP")] = "",
-    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
+    features: Features = None,
+    steps: Steps = "",
+    findings: Findings = "",
+    max_cases: MaxCases = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME.KEY=VALUE",
-            help="NAME is a learner, or 'protocol': protocol.train_on=one for the protocol metricboost.",
+            help="A parameter of a learner, or of the protocol, such as protocol.train_on=one.",
         ),
     ] = None,
-    repeats: Annotated[int | None, typer.Option(min=1)] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    repeats: Repeats = None,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Score learners by a protocol on parts of a library or table they never saw.
+    """Evaluate learners by a protocol on held-out cases of a library or table.
 
-    Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
+    With several tables, Friedman's test compares the learners' ranks, and Holm's test every two learners.
     """
     from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate_tables
     from semblance.core.workflows.evaluation.evaluate_learners import evaluate as score

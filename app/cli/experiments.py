@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Json
+from semblance.app.cli.options import Findings, Json, MaxCases, Repeats, Seed
 from semblance.app.cli.output import clean, echo, print_document, print_table
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -20,26 +20,26 @@ commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Measure a grid of cases, learners, parameters and protocols; go on after an interruption.",
+    help="Run experiments: a grid of cases, learners, parameters and protocols.",
 )
 
 #: Of a table that grows in the terminal.
 _LIVE_ROWS, _LIVE_SCORES = 20, 3
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The experiment's folder.")]
 Workers = Annotated[
-    int | None, typer.Option(min=1, max=64, help="Processes of this machine; as many as it has cores.")
+    int | None, typer.Option(min=1, max=64, help="Number of processes. Default: one for each core.")
 ]
 Scheduler = Annotated[
     str,
     typer.Option(
-        metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786, whose workers measure instead."
+        metavar="ADDRESS", help="Run on the workers of this Dask scheduler, such as tcp://host:8786."
     ),
 ]
-Again = Annotated[bool, typer.Option("--retry-failed", help="Measure cells that failed once more.")]
+Again = Annotated[bool, typer.Option("--retry-failed", help="Run the cells that failed again.")]
 
 
 class LiveReporter(ConsoleReporter):
-    """Also shows the scores so far, where a person watches."""
+    """Also shows the scores so far above the progress bars of a terminal."""
 
     def partial(self, result: object) -> None:
         if isinstance(result, Mapping):
@@ -65,21 +65,27 @@ def live_scores(document: Mapping[str, Any]) -> Table:
 
 @commands.command("run")
 def run_(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where finished cells are kept.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The experiment's folder. Finished cells are stored in it.")
+    ],
     spec: Annotated[
-        Path | None, typer.Argument(metavar="SPEC.json", help="The experiment, instead of options.")
+        Path | None,
+        typer.Argument(metavar="SPEC.json", help="A description of the experiment, instead of options."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where the files that SPEC names lie.")
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of the files that SPEC.json names.")
     ] = None,
     table: Annotated[list[str] | None, typer.Option(metavar="CSV|builtin:NAME")] = None,
     library: Annotated[list[str] | None, typer.Option(metavar="LIB[:FEATURES]")] = None,
     train_on: Annotated[
-        str | None, typer.Option(metavar="TABLE|LIB", help="Train on this, test on --test-on.")
+        str | None,
+        typer.Option(metavar="TABLE|LIB", help="Train on this table or library and test on --test-on."),
     ] = None,
-    test_on: Annotated[list[str] | None, typer.Option(metavar="TABLE|LIB")] = None,
+    test_on: Annotated[
+        list[str] | None, typer.Option(metavar="TABLE|LIB", help="Test on this table or library.")
+    ] = None,
     unrelated: Annotated[
-        bool, typer.Option(help="Patients of --train-on and --test-on are others, though called alike.")
+        bool, typer.Option(help="Equal patient ids in --train-on and --test-on mean different patients.")
     ] = False,
     learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names)] = "",
     settings: Annotated[
@@ -87,25 +93,29 @@ def run_(
         typer.Option(
             "--set",
             metavar="NAME.KEY=VALUE[|VALUE...]",
-            help="Of a learner or 'protocol'; several values are chosen among (--select).",
+            help="A parameter of a learner or of the protocol. --select chooses among several values.",
         ),
     ] = None,
     select: Annotated[
-        str, typer.Option(help="nested: choose inside training parts; each: measure every value.")
+        str, typer.Option(help="nested: choose values inside the training part. each: measure every value.")
     ] = "nested",
-    select_by: Annotated[str, typer.Option(metavar="SCORE@K")] = "retrieval_accuracy@10",
+    select_by: Annotated[
+        str, typer.Option(metavar="SCORE@K", help="The score that chooses the values.")
+    ] = "retrieval_accuracy@10",
     protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=protocol_names)] = "full",
-    steps: Annotated[list[str] | None, typer.Option(help="Give it several times to try several.")] = None,
-    findings: Annotated[str, typer.Option(metavar="MAP")] = "",
-    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
-    repeats: Annotated[int | None, typer.Option(min=1)] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    steps: Annotated[
+        list[str] | None, typer.Option(help="Steps before the learner. Repeat the option to compare several.")
+    ] = None,
+    findings: Findings = "",
+    max_cases: MaxCases = None,
+    repeats: Repeats = None,
+    seed: Seed = 0,
     workers: Workers = None,
     scheduler: Scheduler = "",
     again: Again = False,
     as_json: Json = False,
 ) -> None:
-    """Measure every cell of the grid that is not finished in --out, and show what they say."""
+    """Run every cell of the grid that is not finished in --out, and show the scores."""
     from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
     from semblance.core.workflows.research.experiments import read_spec, run_experiment
 
@@ -129,7 +139,7 @@ def run_(
     )
     if spec is not None:
         if options.cases or options.learners:
-            raise BadArguments("The experiment is told twice.", "Give a SPEC.json or options, not both.")
+            raise BadArguments("The experiment is described twice.", "Give a SPEC.json or options, not both.")
         chosen, expected = read_spec(spec, data)
     else:
         chosen, expected = experiment_spec(options), []
@@ -154,7 +164,7 @@ def resume(
     again: Again = False,
     as_json: Json = False,
 ) -> None:
-    """Go on where the experiment was interrupted; finished cells are not measured again."""
+    """Continue an interrupted experiment. Finished cells are not run again."""
     from semblance.core.workflows.research.experiments import resume_experiment
 
     with LiveReporter() as reporter:
@@ -166,7 +176,7 @@ def resume(
 
 @commands.command()
 def show(folder: Folder, as_json: Json = False) -> None:
-    """What the finished cells say, also while others are being measured."""
+    """Show the scores of the finished cells, also while others are running."""
     from semblance.core.workflows.research.experiments import show_experiment as read
 
     print_document(read(folder), as_json, show_experiment)
@@ -175,11 +185,11 @@ def show(folder: Folder, as_json: Json = False) -> None:
 @commands.command()
 def export(
     folder: Folder,
-    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")],
-    identified: Annotated[bool, typer.Option(help="Keep names of cases and folders in them.")] = False,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],
+    identified: Annotated[bool, typer.Option(help="Include the names of cases and folders.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
+    """Write CSV, JSON, LaTeX, plots, and a script that reproduces the experiment."""
     from semblance.core.workflows.research.experiments import export_experiment
 
     with ConsoleReporter() as reporter:

@@ -9,7 +9,7 @@ import typer
 
 from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
-from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.options import Json, LibraryPath, Settings
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_import, show_info
@@ -20,10 +20,12 @@ commands = typer.Typer()
 
 @commands.command()
 def demo(
-    library: Annotated[Path | None, typer.Option(help="Where the demo library is kept.")] = None,
-    headless: Annotated[bool, typer.Option(help="Open no window; write a report and an image.")] = False,
+    library: Annotated[Path | None, typer.Option(help="The folder of the demo library.")] = None,
+    headless: Annotated[
+        bool, typer.Option(help="Open no window. Write a report and an image of the window.")
+    ] = False,
 ) -> None:
-    """Make the generated demo library, train BDM+V on it, and open the window on it."""
+    """Create the generated demo library, train BDM+V on it, and open the window."""
     from semblance.app.demo import run_demo
 
     with ConsoleReporter() as reporter:
@@ -38,15 +40,17 @@ def demo(
 
 @commands.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a zip or a file.")],
-    library: Annotated[Path, typer.Option(metavar="LIB", help="Made when it is not there.")],
-    kind: Annotated[str, typer.Option(help="What the source is; `semblance kinds` lists them.")] = "auto",
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a .zip file or a table.")],
+    library: Annotated[
+        Path, typer.Option(metavar="LIB", help="The library's folder. It is created if it does not exist.")
+    ],
+    kind: Annotated[str, typer.Option(help="The kind of source. `semblance kinds` lists them.")] = "auto",
     identified: Annotated[
-        bool, typer.Option(help="Keep patient ids, dates and folders; else codes stand for them.")
+        bool, typer.Option(help="Keep patient ids, dates and folders instead of replacing them by codes.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Catalogue the cases of SOURCE; importing again adds only what is new."""
+    """Import the cases of SOURCE into a library. Importing again adds only new ones."""
     from semblance.core.workflows.library.import_source import import_source
 
     with ConsoleReporter() as reporter:
@@ -63,13 +67,16 @@ def import_(
 def features(
     library: LibraryPath,
     extractor: Annotated[
-        str, typer.Option(help="`semblance extractors` lists them.", autocompletion=extractor_names)
+        str,
+        typer.Option(
+            help="The extractor. `semblance extractors` lists them.", autocompletion=extractor_names
+        ),
     ],
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
+    settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Extract a feature set; run again to go on where it stopped."""
+    """Extract a feature set. After an interruption, run it again to continue."""
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.features.extract_features import extract_features
@@ -88,10 +95,12 @@ def features(
 @commands.command()
 def relink(
     library: LibraryPath,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the moved images are now.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder or .zip file the images are in now.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Find moved images again by their content."""
+    """Find the images of a library again after they were moved."""
     from semblance.core.workflows.library.relink_images import relink as find
 
     with ConsoleReporter() as reporter:
@@ -109,7 +118,7 @@ def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}")],
     as_json: Json = False,
 ) -> None:
-    """What a library holds, or which learners, extractors, kinds or protocols there are."""
+    """Describe a library, or list the learners, extractors, kinds or protocols."""
     from semblance.core.workflows.library.descriptions import describe_library
 
     if str(what) in registry_lists.NAMES and not what.exists():

@@ -1,4 +1,4 @@
-"""The command line: all commands together, and what a person is told when one fails.
+"""The command line: all commands, their exit statuses, and the message when one fails.
 
 Each command is a few lines on ``semblance.core.workflows``. Only ``demo`` and the window load Qt.
 """
@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,7 @@ from semblance.app.cli import (
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.log import Plain, describe_failure, logger, start_log, stop_log
 from semblance.core.tasks import Cancelled
 
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
@@ -45,6 +47,17 @@ _debug = False
 
 def run(arguments: list[str]) -> int:
     """Run one command line; returns its exit status and lets no traceback through without --debug."""
+    begun = time.monotonic()
+    status = COULD_NOT
+    try:
+        status = _run(arguments)
+        return status
+    finally:
+        logger.info("the command ended with status %d after %.2f s", status, time.monotonic() - begun)
+        stop_log()
+
+
+def _run(arguments: list[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path need not be text.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -81,6 +94,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
+    logger.error("the command failed: %s", Plain(describe_failure(error)))
     if _debug:
         traceback.print_exc()
     if isinstance(error, SemblanceError):
@@ -100,11 +114,16 @@ def _report_error(error: Exception) -> int:
 def _start(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Write details to the log, and show it.")
+    ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Find the cases that look alike and mean alike. Without a command the window opens."""
+    """Medical image retrieval. Without a command the window opens."""
     global _debug  # noqa: PLW0603 - set once, before any command
     _debug = debug
+    start_log(verbose=verbose)
+    logger.info("the command %s starts", Plain(context.invoked_subcommand or "window"))
     if version:
         from importlib.metadata import version as installed
 

@@ -1,4 +1,4 @@
-"""The commands that keep libraries whole: doctor, backup, restore and the log of exports."""
+"""The commands that maintain libraries: doctor, backup, restore and audit-log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ commands = typer.Typer()
 
 
 def show_check(document: Any) -> None:
-    """What a check found, what was mended, and what works."""
+    """What a check found, what was repaired, and what works."""
     for found in document["findings"]:
         echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
         echo(f"  -> {found['repaired'] or found['remedy']}")
@@ -26,7 +26,7 @@ def show_check(document: Any) -> None:
     if document["moved_to"]:
         echo(f"What was damaged is kept in {document['moved_to']}.")
     if document["sound"]:
-        echo("The library is sound.")
+        echo("No problems were found.")
 
 
 def show_backup(document: Any) -> None:
@@ -53,16 +53,16 @@ def show_exports(document: Any) -> None:
         by = f", by {line['by']}" if line["by"] else ""
         echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
     if not document:
-        echo("Nothing was exported from this library so far.")
+        echo("Nothing has been exported from this library.")
 
 
 @commands.command()
 def doctor(
     library: LibraryPath,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check a library; name what is damaged or missing and what still works."""
+    """Verify a library and list what is damaged or missing and what still works."""
     from semblance.core.workflows.maintenance.verify_library import verify_library
 
     with ConsoleReporter() as reporter:
@@ -74,17 +74,19 @@ def doctor(
         count = len(result.open_harm)
         raise SemblanceError(
             f"{library} has {count} thing{'s' if count > 1 else ''} damaged or missing.",
-            "Restore a backup for what cannot be mended." if repair else "--repair mends what can be.",
+            "Restore a backup for what cannot be repaired."
+            if repair
+            else "Add --repair to repair what can be repaired.",
         )
 
 
 @commands.command()
 def backup(
     library: LibraryPath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .zip file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .zip file to write.")],
     as_json: Json = False,
 ) -> None:
-    """Copy a library into one file, without its images; others may go on working."""
+    """Back up a library to one file, without its images. It can be in use meanwhile."""
     from semblance.core.workflows.maintenance.backup import back_up
 
     with ConsoleReporter() as reporter:
@@ -94,11 +96,11 @@ def backup(
 
 @commands.command()
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `semblance backup`.")],
     library: LibraryPath,
     as_json: Json = False,
 ) -> None:
-    """Make a new library of a backup."""
+    """Restore a backup to a new library."""
     from semblance.core.workflows.maintenance.backup import restore as make
 
     with ConsoleReporter() as reporter:
@@ -108,7 +110,7 @@ def restore(
 
 @commands.command("audit-log")
 def audit_log(library: LibraryPath, as_json: Json = False) -> None:
-    """What was exported from a library: when, what, and whether with patients' ids."""
+    """List what was exported from a library, when, and whether with patient ids."""
     from semblance.core.workflows.library.exports import list_exports
 
     print_document(list_exports(library), as_json, show_exports)

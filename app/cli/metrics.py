@@ -1,4 +1,4 @@
-"""The commands about kept metrics: their cards, and metrics as files."""
+"""The commands about metrics: train, card, export-metric and import-metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from semblance.app.cli.completion import learner_names
-from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.options import Features, Findings, Json, LibraryPath, MaxCases, Seed, Settings, Steps
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -22,22 +22,27 @@ MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
 def train(
     library: LibraryPath,
     learner: Annotated[
-        str, typer.Option(help="`semblance learners` lists them.", autocompletion=learner_names)
+        str, typer.Option(help="The learner. `semblance learners` lists them.", autocompletion=learner_names)
     ],
     name: Annotated[str, typer.Option(metavar="METRIC", help="Name of the new metric.")],
-    features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
-    steps: Annotated[str, typer.Option(help="Such as standardise,pca:200.")] = "",
-    findings: Annotated[str, typer.Option(metavar="MAP", help="Such as '1,2=low;4,5=high;3=-'.")] = "",
-    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    judgements: Annotated[str, typer.Option(metavar="LEDGER", help="Learn from these judgements too.")] = "",
+    features: Features = None,
+    steps: Steps = "",
+    findings: Findings = "",
+    max_cases: MaxCases = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    judgements: Annotated[
+        str, typer.Option(metavar="LEDGER", help="Also train on the judgements of this ledger.")
+    ] = "",
     slider: Annotated[
-        bool, typer.Option("--slider", help="With bdm_v: all steps from visual to diagnostic likeness.")
+        bool,
+        typer.Option(
+            "--slider", help="With bdm_v: train every position between visual and diagnostic similarity."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a metric; its scores are measured on held-out patients."""
+    """Train a metric. Its scores are measured on held-out patients."""
     if slider:
         _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
         return
@@ -86,11 +91,15 @@ def _train_slider(
 def card(
     library: LibraryPath,
     metric: MetricName,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .md or .json file.")] = None,
-    against: Annotated[str | None, typer.Option(metavar="METRIC", help="Another, side by side.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the card to this .md or .json file.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="Compare with this metric, side by side.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
+    """Show the card of a metric: data, split, scores and weaknesses; or compare two cards."""
     from semblance.core.reports.write_card import card_markdown, comparison_markdown
     from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 
@@ -118,10 +127,12 @@ def card(
 def export_metric(
     library: LibraryPath,
     metric: MetricName,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .semblance-metric.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write, ending in .semblance-metric.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Write a metric to one file, for another library or person; it names no case."""
+    """Write a metric to one file for another library or person. It names no case."""
     from semblance.core.workflows.metrics.metric_exchange import export_metric as export
 
     with ConsoleReporter() as reporter:
@@ -132,11 +143,15 @@ def export_metric(
 @commands.command("import-metric")
 def import_metric(
     library: LibraryPath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Made by export-metric.")],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called here.")] = None,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file written by `semblance export-metric`.")
+    ],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of the metric in this library.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring a metric into a library that has its features."""
+    """Import a metric into a library that has the features it needs."""
     from semblance.core.workflows.metrics.metric_exchange import import_metric as bring
 
     with ConsoleReporter() as reporter:

@@ -1,4 +1,4 @@
-"""What to install where a package that a command or the window needs is not there."""
+"""What to install when a package that a command or the window needs is missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ EXTRAS = {"distributed": "dask", "dask": "dask", "torch": "deep", "onnxruntime":
 
 
 def missing_package(error: BaseException) -> str:
-    """One sentence with the line to run where ``error`` is that of a package that is not installed; else empty."""
+    """A sentence with the line to run if ``error`` means that a package is not installed, else an empty text."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if package in ("", "semblance"):
         return ""

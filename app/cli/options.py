@@ -14,13 +14,28 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
+Features = Annotated[
+    str | None,
+    typer.Option(metavar="FEATURES", help="The feature set. Needed only if the library has several."),
+]
+Steps = Annotated[str, typer.Option(help="Steps before the learner, such as standardise,pca:200.")]
+Findings = Annotated[
+    str, typer.Option(metavar="MAP", help="Merge and drop findings, such as '1,2=low;4,5=high;3=-'.")
+]
+MaxCases = Annotated[int | None, typer.Option(min=2, help="Use a random sample of at most this many cases.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A parameter. The option can be repeated."),
+]
+Repeats = Annotated[int | None, typer.Option(min=1, help="Number of random splits.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 
 
 def parse_region(text: str | None) -> Region | None:
-    """The region an option names.
+    """The region that an option gives.
 
     Raises:
-        BadArguments: ``text`` is none.
+        BadArguments: ``text`` is not a region.
     """
     from semblance.core.imaging.region import Region
 

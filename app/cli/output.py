@@ -23,22 +23,22 @@ stdout = Console(
 
 
 def clean(text: str) -> str:
-    """``text`` with what a terminal would obey spelled out: a file may be called anything."""
+    """``text`` with control characters spelled out: the name of a file may hold anything."""
     return _CONTROL_CHARACTERS.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def echo(text: str) -> None:
-    """Text on stdout."""
+    """Print text on stdout."""
     typer.echo(clean(text))
 
 
 def print_error(text: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     sys.stderr.write(clean(text.rstrip()) + "\n")
 
 
 def print_table(table: Table) -> None:
-    """A table on stdout, as wide as it is where that is a file."""
+    """Print a table; into a file in its full width."""
     if sys.stdout.isatty():
         stdout.print(table)
     else:
@@ -46,7 +46,7 @@ def print_table(table: Table) -> None:
 
 
 def show_fields(document: Any) -> None:
-    """Any document as indented lines."""
+    """Print any document as indented lines."""
     for line in _lines(document, 0):
         echo(line)
 
@@ -77,7 +77,7 @@ def _plain(value: Any) -> str:
 
 
 def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
-    """``document`` as JSON, or as ``show`` shows it."""
+    """Print ``document`` as JSON, or with ``show``."""
     if as_json:
         unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
         text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)

@@ -1,4 +1,4 @@
-"""The commands that list what there is to choose from: learners, extractors, kinds and protocols."""
+"""The commands that list learners, extractors, kinds of sources and protocols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ commands = typer.Typer()
 
 
 def show(name: str, as_json: bool) -> None:
-    """The list called ``name``."""
+    """Print the list ``name``."""
     from semblance.core.workflows.library import descriptions
 
     describe = {
@@ -27,23 +27,23 @@ def show(name: str, as_json: bool) -> None:
 
 @commands.command()
 def learners(as_json: Json = False) -> None:
-    """Every learner with its parameters."""
+    """List the learners and their parameters."""
     show("learners", as_json)
 
 
 @commands.command()
 def extractors(as_json: Json = False) -> None:
-    """Every extractor with its parameters."""
+    """List the extractors and their parameters."""
     show("extractors", as_json)
 
 
 @commands.command()
 def kinds(as_json: Json = False) -> None:
-    """Every kind of source that can be imported."""
+    """List the kinds of sources that can be imported."""
     show("kinds", as_json)
 
 
 @commands.command()
 def protocols(as_json: Json = False) -> None:
-    """Every evaluation protocol."""
+    """List the evaluation protocols."""
     show("protocols", as_json)

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from semblance.app.cli.output import clean, stderr
+from semblance.core.log import PhaseLog
 from semblance.core.tasks import Cancelled, Reporter
 
 
@@ -43,6 +44,7 @@ class ConsoleReporter(Reporter):
         self._tasks: dict[str, Any] = {}
         self._cancelled = threading.Event()
         self._before: Any = None
+        self._phases = PhaseLog()
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -51,11 +53,13 @@ class ConsoleReporter(Reporter):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._phases.end()
         self._bars.stop()
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
     def progress(self, done: int, total: int | None, what: str) -> None:
+        self._phases.enter(what)
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(clean(what), total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)

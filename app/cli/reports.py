@@ -1,4 +1,4 @@
-"""The command that writes reports: one, or of many queries."""
+"""The command that writes reports of one or many queries."""
 
 from __future__ import annotations
 
@@ -28,27 +28,40 @@ def report(
     metric: Annotated[str, typer.Option(metavar="METRIC")],
     out: Annotated[
         Path,
-        typer.Option(metavar="FILE", help=".pdf, .html, .csv, .json or .dcm; of many queries a folder."),
+        typer.Option(
+            metavar="FILE", help="A .pdf, .html, .csv, .json or .dcm file; a folder for many queries."
+        ),
     ],
-    case: Annotated[str | None, typer.Option(metavar="ID", help="The query.")] = None,
-    image: Annotated[Path | None, typer.Option(metavar="FILE", help="An image as the query.")] = None,
-    region: Annotated[str | None, typer.Option(metavar="x,y,w,h", help="The part that is asked.")] = None,
+    case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="x,y,w,h", help="The region of the image to search with, in pixels.")
+    ] = None,
     cases: Annotated[
         str | None,
-        typer.Option(metavar="FILE|held-out|all", help="Many queries: a file with an id a line, or which."),
+        typer.Option(
+            metavar="FILE|held-out|all",
+            help="Many queries: a file with one case id a line, held-out cases, or all.",
+        ),
     ] = None,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="Of many: pdf, html, csv, json, dcm.")] = "pdf",
-    page: Annotated[str, typer.Option(metavar="A4|letter")] = "A4",
-    clinic: Annotated[str, typer.Option(metavar="NAME", help="Stands on top of it.")] = "",
-    logo: Annotated[Path | None, typer.Option(metavar="FILE", help="A PNG or JPEG beside the name.")] = None,
-    comment: Annotated[str, typer.Option(metavar="TEXT", help="Your own words.")] = "",
-    identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="Format for many queries: pdf, html, csv, json or dcm.")
+    ] = "pdf",
+    page: Annotated[str, typer.Option(metavar="A4|letter", help="Paper size.")] = "A4",
+    clinic: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the clinic, for the head of the report.")
+    ] = "",
+    logo: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A PNG or JPEG file, beside the name of the clinic.")
+    ] = None,
+    comment: Annotated[str, typer.Option(metavar="TEXT", help="A comment in the report.")] = "",
+    identified: Annotated[bool, typer.Option(help="Include patient ids and file paths.")] = False,
     free_text: Annotated[
-        bool, typer.Option("--free-text", help="Keep comments and other free text about the case.")
+        bool, typer.Option("--free-text", help="Include comments and other free text about the case.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
+    """Write a report of a search, or of many. It is de-identified unless --identified is given."""
     from semblance.core.reports.options import ReportOptions, read_logo
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
@@ -76,7 +89,7 @@ def report(
 
 
 def _query_ids(library: Path, metric: str, cases: str) -> list[str]:
-    """The ids that ``--cases`` means."""
+    """The case ids that ``--cases`` selects."""
     from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 
     if cases == "held-out":

@@ -1,4 +1,4 @@
-"""The command that asks a library for similar cases."""
+"""The command that searches a library for similar cases."""
 
 from __future__ import annotations
 
@@ -19,25 +19,33 @@ commands = typer.Typer()
 def search(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
-    case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
-    image: Annotated[Path | None, typer.Option(metavar="FILE", help="An image from outside.")] = None,
-    region: Annotated[str | None, typer.Option(metavar="X,Y,W,H", help="Only this part, in pixels.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1)] = 20,
+    case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="X,Y,W,H", help="The region of the image to search with, in pixels.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of cases.")] = 20,
     diverse: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="0: by distance alone; up to 1: unlike those before.")
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="From 0, order by distance alone, to 1, prefer cases unlike those before."
+        ),
     ] = 0.0,
     unusual: Annotated[
         float,
         typer.Option(
-            min=0.0, max=1.0, help="Share of the library's own cases that would have no good match; 0: never."
+            min=0.0,
+            max=1.0,
+            help="Share of the library's own cases for which 'no close match' would be shown. 0: never.",
         ),
     ] = 0.01,
     without: Annotated[
-        list[str] | None, typer.Option(metavar="GROUP", help="Leave a group of features out; several times.")
+        list[str] | None,
+        typer.Option(metavar="GROUP", help="Leave out a group of features. The option can be repeated."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the cases nearest to a case or an image."""
+    """Search a library for the cases most similar to a case or an image."""
     from semblance.core.searches.query import Query
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases

@@ -14,14 +14,14 @@ FEW = 10
 
 
 def show_info(document: Mapping[str, Any]) -> None:
-    """A library, of its case ids the first few."""
+    """Print a description of a library with its first case ids."""
     ids = document["case_ids"]
     more = len(ids) > FEW
     show_fields({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
 
 
 def show_import(document: Mapping[str, Any]) -> None:
-    """Counts, then every file that gave no case with its reason."""
+    """Print counts, then every file without a case and the reason."""
     echo(
         f"{document['added']} added, {document['unchanged']} unchanged, {len(document['failed'])} failed, "
         f"{len(document['ignored'])} ignored ({document['kind']})"
@@ -31,7 +31,7 @@ def show_import(document: Mapping[str, Any]) -> None:
     for note in document.get("notes", ()):
         echo(note)
     for case_id in document["removed"]:
-        echo(f"  removed: {case_id}: its file no longer holds it")
+        echo(f"  removed: {case_id}: its file no longer contains it")
     for path in document["missing"]:
         echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
@@ -40,12 +40,12 @@ def show_import(document: Mapping[str, Any]) -> None:
 
 
 def _distance(distance: float) -> str:
-    """Four decimals, and four figures of what is smaller; English as all of the command line."""
+    """Four decimals, or four significant digits of a small distance, in English notation."""
     return f"{distance:#.4g}" if 0 < distance < 0.1 else f"{distance:.4f}"
 
 
 def show_cases(document: Mapping[str, Any]) -> None:
-    """A ranking as a table."""
+    """Print a ranking as a table."""
     table = Table(box=None, pad_edge=False)
     for column, justify in (("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
     stdout.print(table)
     hidden = document["hidden"]
     echo(
-        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} alike; "
+        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "
         f"of the 10 nearest: "
         + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
     )
@@ -69,17 +69,19 @@ def show_cases(document: Mapping[str, Any]) -> None:
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
         if vote["query_trained_on"]:
-            echo("The metric was trained on this query or its patient: it may know it better than others.")
+            echo(
+                "The metric was trained on this query or its patient, so the result is better than for a new case."
+            )
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
-        echo("No good match: the nearest case is farther than is usual in this library.")
+        echo("No close match in this library: even the nearest case is farther away than usual.")
     for warning in document["warnings"]:
         echo(warning)
 
 
 def show_scores(document: Mapping[str, Any]) -> None:
-    """Scores of an evaluation as a table: mean and 95 % interval; beside them what its paper prints."""
+    """Print the scores of an evaluation: mean, 95 % interval and the values printed in the paper."""
     results = document["results"]
     names = [name for name in document["compared"] if any(name in result["scores"] for result in results)]
     printed = any(result["printed"] for result in results)
@@ -107,7 +109,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
 
 
 def show_table_scores(document: Mapping[str, Any]) -> None:
-    """The scores on every table, then the learners' ranks over all of them and every two compared."""
+    """Print the scores on every table, the learners' ranks over all tables, and every two compared."""
     for one in document["tables"]:
         echo(f"{one['source']['path']}:")
         show_scores(one)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.core.evaluation.reliability import Bin
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import interval_text
@@ -28,7 +28,7 @@ class BinTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(0, len(_HEADS), parent)
-        self.setAccessibleName(tr("Bins of held-out cases by their estimate; Enter shows the cases"))
+        self.setAccessibleName(tr("Bins of held-out cases by their estimate. Press Enter to show the cases"))
         for column, tip in enumerate(_TIPS):
             item = QTableWidgetItem(_HEADS[column])
             item.setTextAlignment(_side(column))
@@ -44,7 +44,7 @@ class BinTable(QTableWidget):
         head.setHighlightSections(False)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.cellClicked.connect(lambda row, _column: self.chosen.emit(row))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_bins(self, bins: tuple[Bin, ...]) -> None:

@@ -17,7 +17,7 @@ from semblance.core.reports.curves import CALIBRATION
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
-TITLE = tr("Calibration of the vote")
+TITLE = tr("Calibration of the estimate")
 
 
 class CalibrationPage(QWidget):
@@ -66,7 +66,7 @@ class CalibrationPage(QWidget):
 
 def _why_not(metric: ScoredMetric | None) -> str:
     if metric is None or metric.scores is None:
-        return tr("Train a metric: its vote is calibrated on the cases it did not see.")
+        return tr("Train a metric. Its estimate is calibrated on held-out cases.")
     if not metric.has_calibration:
-        return tr("This metric was scored before votes were calibrated. Score it again.")
-    return tr("Too few cases with a finding were held out: at least 20 are needed.")
+        return tr("This metric was evaluated by an older version. Evaluate it again.")
+    return tr("Too few cases with a finding were held out. At least 20 are needed.")

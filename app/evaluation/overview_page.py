@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.evaluation.score_table import BRIEF, ScoreTable
 from semblance.app.shell.context import Context
-from semblance.app.shell.theme import colour, news, theme
+from semblance.app.shell.theme import colour, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -39,7 +39,7 @@ class Cell(QWidget):
         column = vbox(self, spacing=2, margins=(0, 4, 0, 4))
         column.addWidget(self._head)
         column.addWidget(content, 1)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_title(self, title: str) -> None:

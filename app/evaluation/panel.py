@@ -16,16 +16,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.evaluation import score_metric
 from semblance.app.evaluation.calibration_page import TITLE as CALIBRATION_TITLE
 from semblance.app.evaluation.calibration_page import CalibrationPage
 from semblance.app.evaluation.overview_page import SHORT, Overview, PlotCell
 from semblance.app.evaluation.score_table import FULL, ScoreTable
-from semblance.app.metrics import train_metric
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.lazy import later
+from semblance.app.shell.lazy import lazy_part
 from semblance.app.shell.measured_on import measured_note, split_words
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
@@ -33,7 +34,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.plots.figure_view import FigureView, ask_where, theme_name
 from semblance.app.widgets.plots.live_curve import NOTHING, LiveCurve
-from semblance.app.widgets.tab_order import say_name
+from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.work_notice import extracting
 from semblance.core.language import tr
@@ -43,7 +44,7 @@ from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPanel
+    from semblance.app.evaluation.map.map_page import MapPage
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
@@ -83,14 +84,14 @@ class EvaluationPanel(Panel):
 
         self.header = TabHeader(TABS, title=tr("Evaluation"))
         self.header.changed.connect(self._show_tab)
-        self.again = QPushButton(tr("Score again"))
-        self.again.setToolTip(tr("Measure the current metric on every case it never saw"))
+        self.again = QPushButton(tr("Evaluate again"))
+        self.again.setToolTip(tr("Test the current metric on every case not used for training"))
         set_look(self.again, link=True)
         self.again.clicked.connect(self.score)
         self.header.add_action(self.again)
-        self.score_button = self.header.add_button("refresh", tr("Score this metric again"))
+        self.score_button = self.header.add_button("refresh", tr("Evaluate this metric again"))
         self.score_button.clicked.connect(self.score)
-        self.save_button = self.header.add_button("save", tr("Save the plots… (Ctrl+S)"))
+        self.save_button = self.header.add_button("save", tr("Save plots… (Ctrl+S)"))
         self.save_button.clicked.connect(self.save_plot)
 
         self.overview = Overview(context)
@@ -109,13 +110,10 @@ class EvaluationPanel(Panel):
         column.addWidget(self.header)
         column.addWidget(self._outer, 1)
 
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.training_changed.connect(self._tell)
-        self._state.extracting_changed.connect(self._tell)
+        self._state.changed.connect(self._follow_state)
         self._renew()
 
-    @later
+    @lazy_part
     def accuracy(self) -> PlotCell:
         made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
         self._lead_to_cases(made, of_finding=False)
@@ -123,14 +121,14 @@ class EvaluationPanel(Panel):
         self._pages.addWidget(made)
         return made
 
-    @later
+    @lazy_part
     def roc(self) -> PlotCell:
         made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
         box = self._finding_box = QComboBox(made)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         box.activated.connect(self._finding_chosen)
         made.add_beside_title(box)
-        say_name(box, tr("Finding told from the rest"))
+        set_accessible_name(box, tr("Finding of the ROC curve"))
         self._pages.addWidget(made)
         self._lead_to_cases(made, of_finding=True)
         self._fill_roc(made)
@@ -142,14 +140,14 @@ class EvaluationPanel(Panel):
         _ = self.roc
         return self._finding_box
 
-    @later
+    @lazy_part
     def calibration(self) -> CalibrationPage:
         made = CalibrationPage(self._context)
         made.show_metric(self._metrics, self._current_metric)
         self._pages.addWidget(made)
         return made
 
-    @later
+    @lazy_part
     def curve(self) -> LiveCurve:
         made = LiveCurve(self._context)
         made.setContentsMargins(0, 4, 0, 4)
@@ -157,16 +155,16 @@ class EvaluationPanel(Panel):
         self._pages.addWidget(made)
         return made
 
-    @later
-    def map(self) -> MapPanel:
-        from semblance.app.evaluation.map.map_page import MapPanel
+    @lazy_part
+    def map(self) -> MapPage:
+        from semblance.app.evaluation.map.map_page import MapPage
 
-        made = MapPanel(self._context, self._thumbnails)
+        made = MapPage(self._context, self._thumbnails)
         self._pages.addWidget(made)
         self.map_built.emit(made)
         return made
 
-    @later
+    @lazy_part
     def table(self) -> ScoreTable:
         made = ScoreTable(FULL)
         made.chosen.connect(self.choose)
@@ -180,7 +178,7 @@ class EvaluationPanel(Panel):
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
         view.entered.connect(
-            lambda: train_metric.show_hardest(self._context, self._finding if of_finding else "")
+            lambda: score_metric.show_hardest(self._context, self._finding if of_finding else "")
         )
 
     def choose(self, name: str) -> None:
@@ -197,7 +195,7 @@ class EvaluationPanel(Panel):
 
     def score(self) -> None:
         """Measure the current metric again on the cases it never saw."""
-        job = train_metric.score(self._context)
+        job = score_metric.score(self._context)
         if job is not None:
             self._scoring = job
             job.ended.connect(self._scored)
@@ -272,6 +270,12 @@ class EvaluationPanel(Panel):
     @property
     def _current_metric(self) -> ScoredMetric | None:
         return next((metric for metric in self._metrics if metric.name == self._current), None)
+
+    def _follow_state(self, change: Change) -> None:
+        if change & (Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.TRAINING | Change.EXTRACTION):
+            self._tell()
 
     def _renew(self) -> None:
         if self._state.library is not self._snapshot:
@@ -385,14 +389,14 @@ class EvaluationPanel(Panel):
         elif not library.feature_sets:
             self._empty.say(
                 tr("No features yet"),
-                tr("Metrics are trained on features; extract them once, in the background."),
+                tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
                 self.extract_wanted.emit,
             )
         else:
             self._empty.say(
                 tr("No metric yet"),
-                tr("Train one: its scores on cases it never saw appear here."),
+                tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),
                 self.train_wanted.emit,
             )
@@ -401,5 +405,5 @@ class EvaluationPanel(Panel):
         """How the current metric's cases were set apart."""
         metric = self._current_metric
         if metric is not None and not metric.has_held_out_cases:
-            return tr("not scored: trained on all cases")
+            return tr("not tested: trained on all cases")
         return split_words(self._state.metric.card) if self._state.metric is not None else ""

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import BASE, SMALL, colour, font, news, plain_tip, theme
+from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import for_reading
-from semblance.app.widgets.text_cache import LEFT, RIGHT, lettering
+from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
@@ -61,10 +61,10 @@ FULL = (
     ),
     AUC,
     Column(
-        "ece", tr("calibration"), 10, tr("Expected calibration error of the vote, ten bins: 0 is perfect")
+        "ece", tr("calibration"), 10, tr("Expected calibration error of the estimate, ten bins. 0 is perfect")
     ),
     Column("n_train", tr("trained on"), 10, tr("Training cases")),
-    Column("n_test", tr("held out"), 10, tr("Cases it was measured on")),
+    Column("n_test", tr("held out"), 10, tr("Test cases")),
     Column("measured", tr("measured on"), 28, number=False),
     Column("seed", tr("seed"), 6, tr("Seed of the split")),
 )
@@ -112,7 +112,7 @@ class ScoreTable(QTableWidget):
             head.setSortIndicatorClearable(True)
             head.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.cellClicked.connect(lambda row, _column: self._choose(row))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_metrics(
@@ -198,7 +198,7 @@ def _item(
     if column is NAME:
         words = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            words.append(tr("stale: score it again") if metric.has_held_out_cases else tr("not scored"))
+            words.append(tr("stale: evaluate it again") if metric.has_held_out_cases else tr("not tested"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
         item.setToolTip(plain_tip(_tip(metric)))
     return item
@@ -216,7 +216,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
             return "–", -1.0
         return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
-        unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not scored")
+        unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
         words = scores.measured_on if scores is not None else unscored
         return words, words
     words = str(getattr(metric, key))
@@ -225,11 +225,11 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
 
 def _tip(metric: ScoredMetric) -> str:
     if not metric.has_held_out_cases:
-        return tr("Trained on all cases: there is none left to measure it on.")
+        return tr("The metric was trained on all cases. None is left for a test.")
     if metric.scores is None:
-        return tr("Not measured yet: Score again measures it on cases it never saw.")
+        return tr("Not tested yet. Press Evaluate again to test it on cases not used for training.")
     if metric.stale:
-        return tr("The library has other cases now than when this was measured: Score again.")
+        return tr("Cases were added or removed since the test. Press Evaluate again.")
     return tr(
         "{name}, measured on {n:,} cases: {measured}",
         name=metric.name,
@@ -264,7 +264,7 @@ class _Delegate(QStyledItemDelegate):
             if cell.stale:
                 size = badge_size("stale")
                 room = inner.width() - size.width() - _GAP
-                told = min(int(lettering(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
+                told = min(int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
                 badge = QRect(
                     inner.left() + told + _GAP,
                     inner.center().y() + 1 - size.height() // 2,
@@ -278,13 +278,13 @@ class _Delegate(QStyledItemDelegate):
         value, _, interval = cell.text.partition(" (")
         if cell.number and interval:
             quiet = f" ({interval}"
-            width = int(lettering(BASE).width(quiet)) + 1
+            width = int(text_cache(BASE).width(quiet)) + 1
             side = tokens.third if cell.stale else tokens.second
-            lettering(BASE).draw(painter, inner, quiet, side, align)
+            text_cache(BASE).draw(painter, inner, quiet, side, align)
             inner.setRight(inner.right() - width)
-            lettering(BASE, 600 if bold else 400).draw(painter, inner, value, shade, align)
+            text_cache(BASE, 600 if bold else 400).draw(painter, inner, value, shade, align)
             return
-        lettering(BASE, 600 if bold else 400).draw(painter, inner, cell.text, shade, align)
+        text_cache(BASE, 600 if bold else 400).draw(painter, inner, cell.text, shade, align)
 
 
 def _key(painter: QPainter, where: QRect, cell: _Cell) -> QRect:

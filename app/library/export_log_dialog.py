@@ -13,7 +13,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 from semblance.core.reports.csv_table import csv_text
 
@@ -21,7 +21,7 @@ _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), t
 _WIDTHS = (150, 100, 150, 150, 60)
 
 
-class ExportsDialog(Dialog):
+class ExportLogDialog(Dialog):
     """The log of exports, the newest first; rows can be copied, and the list saved as CSV."""
 
     def __init__(
@@ -35,22 +35,22 @@ class ExportsDialog(Dialog):
         super().__init__(parent)
         self._keep = save
         self._rows = [_cells(line) for line in reversed(lines)]
-        self.setWindowTitle(tr("What was exported"))
+        self.setWindowTitle(tr("Export log"))
         give_size(self, 760, 420)
         told = tr_n("{n} export", "{n} exports", len(lines))
-        self._told = Words(
-            tr("{exports}, the newest first. Names of files are not kept.", exports=told)
+        self._told = WrappedLabel(
+            tr("{exports}, newest first. File names are not logged.", exports=told)
             if lines
-            else tr("Nothing was exported from this library so far.")
+            else tr("Nothing has been exported from this library.")
         )
-        self.table = PlainTable(_COLUMNS, tr("What was exported"))
+        self.table = PlainTable(_COLUMNS, tr("Export log"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
         self.table.fill(self._rows)
         self.copy_button = QPushButton(tr("Copy"))
-        self.copy_button.setToolTip(tr("The chosen rows, or all (Ctrl+C)"))
+        self.copy_button.setToolTip(tr("Copy the selected rows, or all rows (Ctrl+C)"))
         self.copy_button.clicked.connect(self.table.copy)
-        self.save_list = QPushButton(tr("Save the list…"))
+        self.save_list = QPushButton(tr("Save list…"))
         self.save_list.clicked.connect(self._save)
         for button in (self.copy_button, self.save_list):
             button.setEnabled(bool(lines))
@@ -61,7 +61,7 @@ class ExportsDialog(Dialog):
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Save the list"), "exports.csv", f"{tr('Table')} (*.csv)"
+            self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)"
         )
         if chosen:
             self._keep(Path(chosen), csv_text(_COLUMNS, self._rows))
@@ -78,7 +78,7 @@ def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
         _WHAT.get(line["what"], line["what"]),
         line["kind"],
         str(line["files"]),
-        tr("can be told") if line["identified"] else tr("de-identified"),
+        tr("identifiable") if line["identified"] else tr("de-identified"),
     )
 
 
@@ -88,8 +88,8 @@ _WHAT = {
     "damaged line": tr("Damaged line"),
     "experiment": tr("Experiment"),
     "list of a check": tr("List of a check"),
-    "list of exports": tr("List of exports"),
-    "list of files not read": tr("List of files not read"),
+    "list of exports": tr("Export log"),
+    "list of files not read": tr("List of files that could not be read"),
     "metric": tr("Metric"),
     "metric card": tr("Metric card"),
     "plots": tr("Plots"),

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
@@ -55,11 +55,11 @@ class ImportDialog(Dialog):
         self._found = found
         for kind, name, _ in found:
             self._kinds.addItem(name, kind)
-        self._told = Words(role="second")
+        self._told = WrappedLabel(role="second")
         self._kinds.currentIndexChanged.connect(self._tell)
 
-        self._identified = QCheckBox(tr("Keep patient ids, dates and folder names"))
-        self._identified.setToolTip(tr("Names in file headers are never kept. See the help page Privacy."))
+        self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
+        self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
         patients = bool(found) and get_importer(found[0][0]).named_after_patients
         self._where = QLineEdit(str(library or default_library(source, plain=patients)))
@@ -77,9 +77,9 @@ class ImportDialog(Dialog):
         fields.addRow("", self._told)
         fields.addRow(tr("Library"), place)
         fields.addRow(tr("Patients"), self._identified)
-        self._codes = _small(tr("Otherwise codes stand for them, made with this library's own key."))
+        self._codes = _small(tr("Otherwise codes replace them. The library has its own key for them."))
         fields.addRow("", self._codes)
-        self.add = go_button(tr("Add the cases"))
+        self.add = accept_button(tr("Add the cases"))
         self.add.clicked.connect(self.accept)
         self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
         column = column_of(self)

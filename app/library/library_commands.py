@@ -1,122 +1,133 @@
-"""What the window's commands on libraries and their sources do."""
+"""The commands on libraries and their sources: new, open, add, find moved images, close."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QDialog, QFileDialog
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
+from semblance.app.library.demo_library import open_demo
 from semblance.app.library.import_dialog import ImportDialog
-from semblance.app.library.unreadable_files_dialog import NotReadDialog
-from semblance.app.shell import library_operations as libraries
-from semblance.app.shell import plot_operations, search_operations
+from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
+from semblance.app.shell import library_operations, plot_operations, search_operations
+from semblance.app.shell.context import Context
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
-
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
 
 _FOLDER = "last_folder"
 
 
-def new_from_file(window: MainWindow) -> None:
-    """From a file: a zip, a table, an array file."""
-    if chosen := _ask_file(window, tr("New library from a file")):
-        bring_in(window, chosen)
+class LibraryCommands(QObject):
+    """Asks for files and folders in dialogs of ``parent``."""
 
+    def __init__(self, context: Context, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._context, self._parent = context, parent
+        self.commands: dict[str, Callable[[], object]] = {
+            "new_library": self.new_from_file,
+            "new_library_folder": self.new_from_folder,
+            "open_library": self.ask_and_open,
+            "demo": partial(open_demo, context),
+            "import_more": self.import_folder,
+            "import_file": self.import_file,
+            "not_read": self.show_unreadable,
+            "relink": self.relink,
+            "close_library": partial(library_operations.close_library, context),
+        }
 
-def new_from_folder(window: MainWindow) -> None:
-    """From a folder of images."""
-    if chosen := _ask_folder(window, tr("New library from a folder")):
-        bring_in(window, chosen)
+    def new_from_file(self) -> None:
+        """Make a library of a zip, a table or an array file."""
+        if chosen := self._ask_file(tr("New library from a file")):
+            self.open_or_import(chosen)
 
+    def new_from_folder(self) -> None:
+        """Make a library of a folder of images."""
+        if chosen := self._ask_folder(tr("New library from a folder")):
+            self.open_or_import(chosen)
 
-def open_library(window: MainWindow) -> None:
-    """Ask for a library and show it."""
-    if chosen := _ask_folder(window, tr("Open a library (a folder ending in .semblance)")):
-        window.open_library(chosen)
+    def ask_and_open(self) -> None:
+        """Ask for a library and show it."""
+        if chosen := self._ask_folder(tr("Open a library (a folder ending in .semblance)")):
+            library_operations.open_library(self._context, chosen)
 
+    def import_folder(self) -> None:
+        """Ask for a folder of images to add to the open library."""
+        if chosen := self._ask_folder(tr("Add images to this library")):
+            self.open_or_import(chosen, into=self._context.state.path)
 
-def import_more(window: MainWindow) -> None:
-    """Ask for a folder of images that the open library is to have too."""
-    if chosen := _ask_folder(window, tr("Add images to this library")):
-        bring_in(window, chosen, into=window.state.path)
+    def import_file(self) -> None:
+        """Ask for a zip, a table or an array file to add to the open library."""
+        if chosen := self._ask_file(tr("Add images to this library")):
+            self.open_or_import(chosen, into=self._context.state.path)
 
-
-def import_file(window: MainWindow) -> None:
-    """Ask for a zip, a table or an array file that the open library is to have too."""
-    if chosen := _ask_file(window, tr("Add images to this library")):
-        bring_in(window, chosen, into=window.state.path)
-
-
-def _ask_file(window: MainWindow, title: str) -> Path | None:
-    kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
-    chosen, _ = QFileDialog.getOpenFileName(window, title, _last(window), kinds)
-    return _remembered(window, chosen)
-
-
-def _ask_folder(window: MainWindow, title: str) -> Path | None:
-    return _remembered(window, QFileDialog.getExistingDirectory(window, title, _last(window)))
-
-
-def _last(window: MainWindow) -> str:
-    """Where something was chosen the last time: what is wanted next is mostly beside it."""
-    folder = window.context.settings.text(_FOLDER)
-    return folder if folder and Path(folder).is_dir() else ""
-
-
-def _remembered(window: MainWindow, chosen: str) -> Path | None:
-    if not chosen:
-        return None
-    window.context.settings.set_text(_FOLDER, str(Path(chosen).parent))
-    return Path(chosen)
-
-
-def bring_in(window: MainWindow, source: Path, into: Path | None = None) -> None:
-    """A dropped or chosen source: a library is opened, an image asked with, the rest imported."""
-    if (source / "catalogue.sqlite").is_file():
-        window.open_library(source)
-        return
-    if into is None and "metric" in window.state.there and source.suffix.lower() in search_operations.ENDINGS:
-        search_operations.ask(window.context, Query(image=source))
-        return
-
-    def ask(found: list[Any]) -> None:
-        # Recognised just before the window was closed.
-        if not window.isVisible():
+    def open_or_import(self, source: Path, into: Path | None = None) -> None:
+        """A dropped or chosen source: open a library, search with an image, import anything else."""
+        context = self._context
+        if (source / "catalogue.sqlite").is_file():
+            library_operations.open_library(context, source)
             return
-        dialog = ImportDialog(source, found, into, window)
+        is_image = source.suffix.lower() in search_operations.ENDINGS
+        if into is None and "metric" in context.state.there and is_image:
+            search_operations.ask(context, Query(image=source))
+            return
+        library_operations.recognise(
+            context,
+            source,
+            # The dialog waits for its answer: only once the job that recognised the source has ended.
+            lambda found: QTimer.singleShot(0, self, partial(self._ask_how_to_import, source, into, found)),
+        )
+
+    def _ask_how_to_import(self, source: Path, into: Path | None, found: list[Any]) -> None:
+        # The source may be recognised just as the window closes.
+        if not self._parent.isVisible():
+            return
+        dialog = ImportDialog(source, found, into, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            libraries.import_source(
-                window.context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
+            library_operations.import_source(
+                self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
             )
         dialog.deleteLater()
 
-    # The dialog waits for its answer: only once the job that recognised the source has ended.
-    libraries.recognise(
-        window.context, source, lambda found: QTimer.singleShot(0, window, lambda: ask(found))
-    )
+    def show_unreadable(self) -> None:
+        """The files that could not be read, each with its reason."""
+        library = self._context.state.library
+        if library is None:
+            return
 
+        def save(path: Path, text: str) -> None:
+            # Its paths may contain patients' names.
+            plot_operations.save_scores(
+                self._context, path, text, what="list of files not read", identified=True
+            )
 
-def show_not_read(window: MainWindow) -> None:
-    """The files that could not be read, each with its reason."""
-    if window.state.library is None:
-        return
+        dialog = UnreadableFilesDialog(library, save, self._parent)
+        dialog.exec()
+        dialog.deleteLater()
 
-    def save(path: Path, text: str) -> None:
-        # Its paths may be called after patients.
-        plot_operations.save_scores(
-            window.context, path, text, what="list of files not read", identified=True
-        )
+    def relink(self) -> None:
+        """Ask where moved images are now, and find them there."""
+        if chosen := QFileDialog.getExistingDirectory(self._parent, tr("Where the moved images are now")):
+            library_operations.relink(self._context, Path(chosen))
 
-    dialog = NotReadDialog(window.state.library, save, window)
-    dialog.exec()
-    dialog.deleteLater()
+    def _ask_file(self, title: str) -> Path | None:
+        kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, self._last_folder(), kinds)
+        return self._remembered(chosen)
 
+    def _ask_folder(self, title: str) -> Path | None:
+        return self._remembered(QFileDialog.getExistingDirectory(self._parent, title, self._last_folder()))
 
-def relink(window: MainWindow) -> None:
-    """Ask where moved images are now, and find them there."""
-    if chosen := QFileDialog.getExistingDirectory(window, tr("Where the moved images are now")):
-        libraries.relink(window.context, Path(chosen))
+    def _last_folder(self) -> str:
+        """Where something was chosen the last time: what is wanted next is mostly beside it."""
+        folder = self._context.settings.text(_FOLDER)
+        return folder if folder and Path(folder).is_dir() else ""
+
+    def _remembered(self, chosen: str) -> Path | None:
+        if not chosen:
+            return None
+        self._context.settings.set_text(_FOLDER, str(Path(chosen).parent))
+        return Path(chosen)

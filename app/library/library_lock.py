@@ -42,5 +42,5 @@ class LibraryLock:
             )
             if host
             else tr("{name} is open in another window too.", name=library.path.name),
-            tr("Both can be used; what the other adds is seen here when the library is opened again."),
+            tr("You can use both. Open the library again to see what the other window added."),
         )

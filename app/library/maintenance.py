@@ -29,16 +29,16 @@ def back_up(context: Context, file: Path) -> None:
         if document["missing"]:
             context.messages.warning(
                 tr(
-                    "{name} is written ({size}); {missing:,} files of the library are missing and not in it.",
+                    "Saved {name} ({size}). {missing:,} files of the library are missing and not included.",
                     name=file.name,
                     size=size,
                     missing=len(document["missing"]),
                 ),
-                tr("File > Check this library… names them."),
+                tr("File > Verify library… names them."),
             )
         else:
             context.messages.info(
-                tr("{name} is written and read back ({size}), without images.", name=file.name, size=size)
+                tr("Saved and checked {name} ({size}), without images.", name=file.name, size=size)
             )
 
     context.follow(job, tell)
@@ -50,7 +50,7 @@ def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> N
     if path is None:
         return
     job = context.jobs.run(
-        tr("Reading the log of exports"),
+        tr("Reading the export log"),
         list_exports,
         path,
         channel="exports",
@@ -68,8 +68,8 @@ def restore(context: Context, file: Path, library: Path) -> None:
     def show(result: RestoreResult) -> None:
         if result.missing:
             context.messages.warning(
-                tr("{missing:,} files of images are not where they were.", missing=result.missing),
-                tr("File > Find moved images… finds them where they are now."),
+                tr("{missing:,} image files are not at their path.", missing=result.missing),
+                tr("Choose File > Find moved images… to find them."),
             )
         libraries.open_library(context, Path(result.library))
 
@@ -83,7 +83,7 @@ def check(
     path = context.state.path
     if path is None:
         return None
-    title = tr("Mending {name}", name=path.name) if repair else tr("Checking {name}", name=path.name)
+    title = tr("Repairing {name}", name=path.name) if repair else tr("Verifying {name}", name=path.name)
     job = context.jobs.run(title, verify_library.verify_library, path, repair=repair, channel="check")
 
     def show(result: VerificationResult) -> None:

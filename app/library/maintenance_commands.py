@@ -1,99 +1,109 @@
-"""What the window's commands on backups and checks do."""
+"""The commands on backups, checks and the log of exports."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
 from semblance.app.library import maintenance
-from semblance.app.library.export_log_dialog import ExportsDialog
-from semblance.app.library.verify_dialog import CheckDialog
+from semblance.app.library.export_log_dialog import ExportLogDialog
+from semblance.app.library.verify_dialog import VerifyDialog
 from semblance.app.shell import plot_operations
+from semblance.app.shell.context import Context
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
 from semblance.core.workflows.maintenance.problems import VerificationResult
 
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
-
 _BACKUP = tr("Backup of a library (*.zip)")
 
 
-def back_up(window: MainWindow) -> None:
-    """Ask where to, and back the open library up."""
-    library = window.state.library
-    if library is None:
-        return
-    chosen, _ = QFileDialog.getSaveFileName(
-        window, tr("Back up this library"), tr("{name} backup", name=library.name) + ".zip", _BACKUP
-    )
-    if chosen:
-        maintenance.back_up(window.context, Path(chosen))
+class MaintenanceCommands(QObject):
+    """Asks in dialogs of ``parent``."""
 
+    def __init__(self, context: Context, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._context, self._parent = context, parent
+        self.commands: dict[str, Callable[[], object]] = {
+            "back_up": self.back_up,
+            "restore": self.restore,
+            "check_library": self.check,
+            "exports": self.show_exports,
+        }
 
-def restore(window: MainWindow) -> None:
-    """Ask for a backup and a new name, and restore it."""
-    chosen, _ = QFileDialog.getOpenFileName(
-        window, tr("Restore a backup"), "", f"{_BACKUP};;{tr('All files (*)')}"
-    )
-    if not chosen:
-        return
-    wanted = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
-    library, _ = QFileDialog.getSaveFileName(
-        window,
-        tr("Name of the restored library (nothing is replaced)"),
-        wanted,
-        tr("Library (*{ending})", ending=SUFFIX),
-    )
-    if library:
-        maintenance.restore(window.context, Path(chosen), Path(library))
+    def back_up(self) -> None:
+        """Ask where to, and back the open library up."""
+        library = self._context.state.library
+        if library is None:
+            return
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._parent, tr("Back up this library"), tr("{name} backup", name=library.name) + ".zip", _BACKUP
+        )
+        if chosen:
+            maintenance.back_up(self._context, Path(chosen))
 
+    def restore(self) -> None:
+        """Ask for a backup and a new name, and restore it."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._parent, tr("Restore a backup"), "", f"{_BACKUP};;{tr('All files (*)')}"
+        )
+        if not chosen:
+            return
+        wanted = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
+        library, _ = QFileDialog.getSaveFileName(
+            self._parent,
+            tr("Name of the restored library (nothing is replaced)"),
+            wanted,
+            tr("Library (*{ending})", ending=SUFFIX),
+        )
+        if library:
+            maintenance.restore(self._context, Path(chosen), Path(library))
 
-def show_exports(window: MainWindow) -> None:
-    """Show what was exported from the open library, by whom and when."""
+    def show_exports(self) -> None:
+        """Show what was exported from the open library, by whom and when."""
 
-    def save(path: Path, text: str) -> None:
-        plot_operations.save_scores(window.context, path, text, what="list of exports")
+        def save(path: Path, text: str) -> None:
+            plot_operations.save_scores(self._context, path, text, what="list of exports")
 
-    def show(lines: list[dict[str, Any]]) -> None:
-        dialog = ExportsDialog(lines, save, window)
+        def show(lines: list[dict[str, Any]]) -> None:
+            dialog = ExportLogDialog(lines, save, self._parent)
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.show()
+
+        maintenance.exports(self._context, show)
+
+    def check(self) -> VerifyDialog | None:
+        """Check the open library and show what is found."""
+        library = self._context.state.library
+        if library is None:
+            return None
+
+        def save(path: Path, text: str) -> None:
+            # Its paths may be called after patients.
+            plot_operations.save_scores(self._context, path, text, what="list of a check", identified=True)
+
+        dialog = VerifyDialog(save, self._parent)
+
+        def show(result: VerificationResult) -> None:
+            if isValid(dialog):
+                dialog.show_result(result, writable=library.writable)
+
+        def fail(*_: object) -> None:
+            if isValid(dialog):
+                dialog.fail()
+
+        def start(repair: bool) -> None:
+            job = maintenance.check(self._context, show, repair=repair)
+            if job is not None:
+                job.failed.connect(fail)
+                job.cancelled.connect(fail)
+
+        dialog.repair_wanted.connect(lambda: start(True))
         dialog.finished.connect(dialog.deleteLater)
+        start(False)
         dialog.show()
-
-    maintenance.exports(window.context, show)
-
-
-def check(window: MainWindow) -> CheckDialog | None:
-    """Check the open library and show what is found."""
-    library = window.state.library
-    if library is None:
-        return None
-
-    def save(path: Path, text: str) -> None:
-        # Its paths may be called after patients.
-        plot_operations.save_scores(window.context, path, text, what="list of a check", identified=True)
-
-    dialog = CheckDialog(save, window)
-
-    def show(result: VerificationResult) -> None:
-        if isValid(dialog):
-            dialog.show_result(result, writable=library.writable)
-
-    def fail(*_: object) -> None:
-        if isValid(dialog):
-            dialog.fail()
-
-    def start(repair: bool) -> None:
-        job = maintenance.check(window.context, show, repair=repair)
-        if job is not None:
-            job.failed.connect(fail)
-            job.cancelled.connect(fail)
-
-    dialog.repair_wanted.connect(lambda: start(True))
-    dialog.finished.connect(dialog.deleteLater)
-    start(False)
-    dialog.show()
-    return dialog
+        return dialog

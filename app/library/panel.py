@@ -18,15 +18,16 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
@@ -72,7 +73,7 @@ class LibraryPanel(Panel):
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         #: In a narrow window, where only a rail is seen else.
-        self.fold_button = header_button("chevron-left", tr("Fold the library (Ctrl+1 from its cases)"))
+        self.fold_button = header_button("chevron-left", tr("Collapse the library (Ctrl+1 from its cases)"))
 
         top = QWidget()
         inner = vbox(top, spacing=8, margins=(8, 8, 8, 4))
@@ -81,8 +82,8 @@ class LibraryPanel(Panel):
         inner.addWidget(self._split)
         self._shown = ElidedLabel(role="small")
         self.unpick = QPushButton(tr("Show all"))
-        self.unpick.setToolTip(tr("Show all, not only those chosen"))
-        self.unpick.setAccessibleName(tr("Show all, not only those chosen"))
+        self.unpick.setToolTip(tr("Show all cases, not only the selected ones"))
+        self.unpick.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
         # Its room is kept: the panels below would jump with the first choice.
@@ -97,11 +98,8 @@ class LibraryPanel(Panel):
         column.addWidget(top)
         column.addWidget(self.grid, 1)
 
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew_split)
-        self._state.query_changed.connect(self._follow_query)
-        self._state.picked_changed.connect(self._follow_picked)
-        news.changed.connect(self._renew)
+        self._state.changed.connect(self._follow_state)
+        theme_signals.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self.fold_button.hide()
         self._renew()
@@ -116,11 +114,18 @@ class LibraryPanel(Panel):
         self._apply()
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _follow_picked(self) -> None:
-        """Cases chosen on a plot are shown all of them, whatever was typed here before."""
-        if self._state.picked is not None:
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.SELECTION and self._state.picked is not None:
+            # Cases selected on a plot are all shown, whatever was typed here before.
             self.search.clear()
-        self._apply()
+        if change & Change.CASES:
+            self._renew()
+        elif change & Change.METRIC:
+            self._renew_split()
+        elif change & Change.SELECTION:
+            self._apply()
+        if change & Change.QUERY:
+            self._follow_query()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():
@@ -195,10 +200,10 @@ class LibraryPanel(Panel):
         same, self._of = self._state.path == self._of, self._state.path
         if not same:
             # Row numbers of another library say nothing here.
-            self.grid.set_deck(Deck(columns, self._order[:0]))
+            self.grid.set_deck(CaseModel(columns, self._order[:0]))
         # What a filter leaves is read from its beginning; where one is current, from there.
         fewer = len(self._order) < len(self.grid.deck())
-        self.grid.set_deck(Deck(columns, self._order), keep_place=same and not fewer)
+        self.grid.set_deck(CaseModel(columns, self._order), keep_place=same and not fewer)
         if fewer:
             self.show_current()
         self.unpick.setVisible(picked is not None)
@@ -237,7 +242,7 @@ class _Choices(QWidget):
         self.setAccessibleName(title)
         self._inner = QWidget()
         self._rows = vbox(self._inner, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = Scrolled(self._inner)
+        self._scroll = PanelScrollArea(self._inner)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)

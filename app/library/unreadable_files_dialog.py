@@ -25,7 +25,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 
 
-class NotReadDialog(Dialog):
+class UnreadableFilesDialog(Dialog):
     """A table of (file, state, reason); ignored files are shown on request."""
 
     def __init__(
@@ -34,15 +34,15 @@ class NotReadDialog(Dialog):
         """``save`` is given the file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._library, self._keep = library, save
-        self.setWindowTitle(tr("Files not read"))
+        self.setWindowTitle(tr("Files that could not be read"))
         give_size(self, 760, 420)
         self._told = QLabel()
         set_look(self._told, role="second")
-        self._ignored = QCheckBox(tr("also those that are no images"))
+        self._ignored = QCheckBox(tr("Show ignored files too"))
         self._ignored.toggled.connect(self._fill)
-        self.table = PlainTable(_COLUMNS, tr("Files not read"))
+        self.table = PlainTable(_COLUMNS, tr("Files that could not be read"))
         self.table.setColumnWidth(0, 320)
-        save_list = QPushButton(tr("Save the list…"))
+        save_list = QPushButton(tr("Save list…"))
         save_list.clicked.connect(self._save)
         head = QHBoxLayout()
         head.addWidget(self._told, 1)
@@ -70,8 +70,8 @@ class NotReadDialog(Dialog):
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
             self,
-            tr("Save the list"),
-            tr("{library} not read", library=self._library.name) + ".csv",
+            tr("Save list"),
+            tr("{library} unreadable files", library=self._library.name) + ".csv",
             f"{tr('Table')} (*.csv)",
         )
         if chosen:

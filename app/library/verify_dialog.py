@@ -16,7 +16,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
@@ -25,7 +25,7 @@ _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)
 
 
-class CheckDialog(Dialog):
+class VerifyDialog(Dialog):
     """A table of findings, each with what can be done or was done about it."""
 
     repair_wanted = Signal()
@@ -35,16 +35,16 @@ class CheckDialog(Dialog):
         super().__init__(parent)
         self._keep = save
         self._result: VerificationResult | None = None
-        self.setWindowTitle(tr("Check this library"))
+        self.setWindowTitle(tr("Verify library"))
         give_size(self, 860, 440)
-        self._told = Words(tr("Checking…"))
+        self._told = WrappedLabel(tr("Verifying…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
-        self._works = Words(role="second")
-        self.repair = QPushButton(tr("Mend what can be mended"))
+        self._works = WrappedLabel(role="second")
+        self.repair = QPushButton(tr("Repair"))
         self.repair.clicked.connect(self._ask_repair)
-        self.save_list = QPushButton(tr("Save the list…"))
+        self.save_list = QPushButton(tr("Save list…"))
         self.save_list.clicked.connect(self._save)
         column_ = column_of(self)
         column_.addWidget(self._told)
@@ -60,11 +60,11 @@ class CheckDialog(Dialog):
         if harm:
             told = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", harm)
         elif result.findings:
-            told = tr("Nothing is lost. There is something to know:")
+            told = tr("No data is lost. Please note:")
         else:
-            told = tr("The library is sound.")
+            told = tr("No problems were found.")
         aside = (
-            " " + tr("What was damaged is kept in {folder}.", folder=result.moved_to)
+            " " + tr("Damaged files are stored in {folder}.", folder=result.moved_to)
             if result.moved_to
             else ""
         )
@@ -77,7 +77,7 @@ class CheckDialog(Dialog):
 
     def fail(self) -> None:
         """The check could not be made; the message bar says why."""
-        self._told.setText(tr("The check could not be made."))
+        self._told.setText(tr("The library could not be verified."))
         self._enable(writable=False)
 
     def _enable(self, *, writable: bool) -> None:
@@ -86,14 +86,12 @@ class CheckDialog(Dialog):
         self.save_list.setEnabled(bool(findings))
 
     def _ask_repair(self) -> None:
-        self._told.setText(tr("Mending…"))
+        self._told.setText(tr("Repairing…"))
         self.repair.setEnabled(False)
         self.repair_wanted.emit()
 
     def _save(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Save the list"), "check.csv", f"{tr('Table')} (*.csv)"
-        )
+        chosen, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
         if chosen and self._result is not None:
             lines = [(*_cells(finding), " ".join(finding.files)) for finding in self._result.findings]
             self._keep(Path(chosen), csv_text((*_COLUMNS, tr("Files")), lines))

@@ -24,7 +24,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import closing_row, column_of, give_size, widen
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, translate
@@ -63,7 +63,7 @@ class MetricCardDialog(Dialog):
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
         self._area = QScrollArea()
-        self._area.setAccessibleName(tr("What the card says"))
+        self._area.setAccessibleName(tr("Contents of the card"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -74,7 +74,7 @@ class MetricCardDialog(Dialog):
 
     def _buttons(self) -> QHBoxLayout:
         copy = QPushButton(tr("Copy"))
-        copy.setToolTip(tr("As Markdown, which reads well as plain text too"))
+        copy.setToolTip(tr("Copy as Markdown text"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
         save = QPushButton(tr("Save…"))
         save.setVisible(self._save is not None)
@@ -140,7 +140,7 @@ def _section_widget(section: Section) -> QWidget:
     widget = QWidget()
     column = vbox(widget, spacing=6)
     head = QHBoxLayout()
-    title = Words(section.title, "title", selectable=True)
+    title = WrappedLabel(section.title, "title", selectable=True)
     title.setWordWrap(False)
     head.addWidget(title)
     if section.measured_on:
@@ -153,8 +153,8 @@ def _section_widget(section: Section) -> QWidget:
     grid.setColumnMinimumWidth(0, theme().px(_NAMES))
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
-        grid.addWidget(Words(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(Words(_breakable(translate(fact.value)), selectable=True), row, 1)
+        grid.addWidget(WrappedLabel(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(WrappedLabel(_breakable(translate(fact.value)), selectable=True), row, 1)
     column.addLayout(grid)
     if section.table is not None:
         column.addWidget(_table_widget(section.table))
@@ -182,7 +182,7 @@ def _table_widget(
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(4)
     for column, text in enumerate(table.header):
-        grid.addWidget(Words(text, "second", selectable=True), 0, column)
+        grid.addWidget(WrappedLabel(text, "second", selectable=True), 0, column)
         grid.setColumnStretch(column, 1)
     if compared:
         # Between names and what differs, the values of both need the room.
@@ -193,6 +193,9 @@ def _table_widget(
         for column, text in enumerate(cells):
             role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""
             grid.addWidget(
-                Words(_breakable(text), role, selectable=True), row + 1, column, Qt.AlignmentFlag.AlignTop
+                WrappedLabel(_breakable(text), role, selectable=True),
+                row + 1,
+                column,
+                Qt.AlignmentFlag.AlignTop,
             )
     return widget

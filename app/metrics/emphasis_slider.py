@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QStyle,
 
 from semblance.app.metrics import slider_state
 from semblance.app.shell.context import Context
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.core.language import tr
 from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep
 
@@ -17,7 +18,7 @@ _ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
 WIDTH = 108
 
 
-class LikenessSlider(QWidget):
+class EmphasisSlider(QWidget):
     """Follows the metric of the state; moved, it ranks by the nearest step at once.
 
     ``followed``: it can be moved from now on, or no more.
@@ -32,7 +33,7 @@ class LikenessSlider(QWidget):
         #: The library and slider whose steps were laid out for moving.
         self._ready: tuple[object, str] | None = None
         self.bar = _Bar()
-        self.bar.setAccessibleName(tr("Likeness, from visual to diagnostic"))
+        self.bar.setAccessibleName(tr("Similarity, from visual to diagnostic"))
         self._visual, self._diagnostic, self._value = QLabel(tr("visual")), QLabel(tr("diagnostic")), QLabel()
         for label in (self._visual, self._diagnostic):
             set_look(label, role="second")
@@ -47,9 +48,8 @@ class LikenessSlider(QWidget):
         self.bar.valueChanged.connect(self._moved)
         self.bar.sliderReleased.connect(self._follow)
         self.bar.sliderPressed.connect(self._make_ready)
-        for signal in (self._state.library_changed, self._state.cases_changed, self._state.metric_changed):
-            signal.connect(self._follow)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self._follow)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._follow()
 
@@ -126,10 +126,15 @@ class LikenessSlider(QWidget):
 
 def told(steps: Slider, current: SliderStep) -> str:
     """Every step with its held-out score, the current one marked."""
-    lines = [tr("{name}: share of pairs told by findings, the others by looks", name=steps.name)]
+    lines = [
+        tr(
+            "{name}: share of training pairs from findings. The others come from visual similarity",
+            name=steps.name,
+        )
+    ]
     for step in steps.steps:
         score = (
-            tr("not scored")
+            tr("not tested")
             if step.accuracy is None
             else tr("accuracy @10 {accuracy:.2f}", accuracy=step.accuracy)
         )

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value
@@ -34,11 +34,11 @@ class ExtractDialog(Dialog):
         self._choice = QComboBox()
         for extractor in self._extractors:
             self._choice.addItem(tr_name(extractor.title), extractor.name)
-        self._told = Words(role="second")
-        self._others = Words(_others(library), "small")
+        self._told = WrappedLabel(role="second")
+        self._others = WrappedLabel(_others(library), "small")
         self._others.setVisible(bool(self._others.text()))
         self._name = QLineEdit()
-        self._state = Words(role="small")
+        self._state = WrappedLabel(role="small")
         self._form = form()
         self._form.addRow(tr("Extractor"), self._choice)
         self._form.addRow("", self._told)
@@ -47,7 +47,7 @@ class ExtractDialog(Dialog):
         self._form.addRow("", self._state)
         self._parameters: ParameterForm | None = None
         self._slot = QVBoxLayout()
-        self.go = go_button(tr("Extract"))
+        self.go = accept_button(tr("Extract"))
         self.go.clicked.connect(self.accept)
         column = column_of(self)
         column.addLayout(self._form)
@@ -103,12 +103,16 @@ class ExtractDialog(Dialog):
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
             self._state.setText(
-                tr_n("{n} case will get its numbers.", "{n} cases will get their numbers.", total)
+                tr_n(
+                    "Features of {n} case will be extracted.",
+                    "Features of {n} cases will be extracted.",
+                    total,
+                )
             )
         elif found.cases < total:
             self._state.setText(
                 tr(
-                    "{n:,} of {total:,} cases have them; extracting goes on from there.",
+                    "{n:,} of {total:,} cases have these features. Extraction continues with the others.",
                     n=found.cases,
                     total=total,
                 )

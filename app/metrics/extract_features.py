@@ -41,12 +41,12 @@ def extract(
         if result.failed:
             context.messages.warning(
                 tr(
-                    "{failed:,} cases gave no {name} features: {reason}",
+                    "Semblance could not extract {name} features of {failed:,} cases: {reason}",
                     failed=len(result.failed),
                     name=extractor,
                     reason=result.failed[0]["reason"],
                 ),
-                tr("The other {cases:,} have theirs.", cases=result.cases),
+                tr("The other {cases:,} cases have features.", cases=result.cases),
             )
         else:
             context.messages.info(

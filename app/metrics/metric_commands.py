@@ -1,53 +1,88 @@
-"""What the window's commands on a metric's card and its file do."""
+"""The commands on feature sets and metrics: extract, train, score, card, export and import."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from semblance.app.metrics import metric_exchange
+from semblance.app.metrics import extract_features, metric_exchange, slider_operations
 from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.extract_dialog import ExtractDialog
+from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
+from semblance.app.shell.context import Context
 from semblance.core.language import tr
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
-
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
 
 _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
 
-def show_card(window: MainWindow) -> None:
-    """What is known of the metric in use, beside another's if wanted."""
-    state = window.state
-    if state.metric is None or state.library is None:
-        return
+class MetricCommands(QObject):
+    """Asks in dialogs of ``parent``."""
 
-    def save(name: str, path: Path) -> None:
-        metric_exchange.write_card(window.context, name, path)
+    def __init__(self, context: Context, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._context, self._parent = context, parent
+        self.commands: dict[str, Callable[[], object]] = {
+            "extract": self.extract,
+            "prepare_slider": self.prepare_slider,
+            "metric_card": self.show_card,
+            "export_metric": self.export,
+            "import_metric": self.import_metric,
+        }
 
-    dialog = MetricCardDialog(state.metric, state.library.metrics, save, window)
-    dialog.exec()
-    dialog.deleteLater()
+    def show_card(self) -> None:
+        """What is known of the metric in use, beside another's if wanted."""
+        state = self._context.state
+        if state.metric is None or state.library is None:
+            return
 
+        def save(name: str, path: Path) -> None:
+            metric_exchange.write_card(self._context, name, path)
 
-def export(window: MainWindow) -> None:
-    """Ask where to, and write the metric in use to one file."""
-    metric = window.state.metric
-    if metric is None:
-        return
-    chosen, _ = QFileDialog.getSaveFileName(window, tr("Export the metric"), f"{metric.name}{SUFFIX}", _FILES)
-    if chosen:
-        path = Path(chosen)
-        path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
-        metric_exchange.export_metric(window.context, metric.name, path)
+        dialog = MetricCardDialog(state.metric, state.library.metrics, save, self._parent)
+        dialog.exec()
+        dialog.deleteLater()
 
+    def export(self) -> None:
+        """Ask where to, and write the metric in use to one file."""
+        metric = self._context.state.metric
+        if metric is None:
+            return
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES
+        )
+        if chosen:
+            path = Path(chosen)
+            path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
+            metric_exchange.export_metric(self._context, metric.name, path)
 
-def bring_in(window: MainWindow) -> None:
-    """Ask for a metric's file and bring it into the open library."""
-    chosen, _ = QFileDialog.getOpenFileName(
-        window, tr("Bring in a metric"), "", f"{_FILES};;{tr('All files (*)')}"
-    )
-    if chosen:
-        metric_exchange.import_metric(window.context, Path(chosen))
+    def import_metric(self) -> None:
+        """Ask for a metric's file and bring it into the open library."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._parent, tr("Import metric"), "", f"{_FILES};;{tr('All files (*)')}"
+        )
+        if chosen:
+            metric_exchange.import_metric(self._context, Path(chosen))
+
+    def extract(self) -> None:
+        """Ask for an extractor and its parameters, and extract features in the background."""
+        library = self._context.state.library
+        if library is None:
+            return
+        dialog = ExtractDialog(library, self._parent)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            extract_features.extract(self._context, dialog.extractor(), dialog.settings(), dialog.name())
+        dialog.deleteLater()
+
+    def prepare_slider(self) -> None:
+        """Train the steps between visual and diagnostic likeness."""
+        state = self._context.state
+        if state.library is None:
+            return
+        dialog = PrepareSliderDialog(state.library, state.features, self._parent)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            slider_operations.prepare(self._context, dialog.request())
+        dialog.deleteLater()

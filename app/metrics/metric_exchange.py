@@ -36,9 +36,7 @@ def import_metric(context: Context, file: Path) -> Job | None:
     path = state.path
     if path is None:
         return None
-    job = context.jobs.run(
-        tr("Bringing in {name}", name=file.name), metric_exchange.import_metric, path, file
-    )
+    job = context.jobs.run(tr("Importing {name}", name=file.name), metric_exchange.import_metric, path, file)
 
     def show(name: str) -> None:
         context.messages.info(tr("{name} is in the library.", name=name))

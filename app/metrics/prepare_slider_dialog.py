@@ -9,9 +9,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -31,11 +31,12 @@ class PrepareSliderDialog(Dialog):
         self._sliders = sliders_by_name((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
-        told = Words(
+        told = WrappedLabel(
             tr(
-                "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
-                "from are told by findings, the others by looks. Then the slider in the top bar moves "
-                "between them at once. {held_out} % of the cases are held out to score every step.",
+                "Semblance trains BDM+V {n} times on the same training data. {places} % of the training "
+                "pairs come from findings, the others from visual similarity. The slider in the top bar "
+                "then moves between these metrics. {held_out} % of the cases are held out to test each "
+                "of them.",
                 n=len(PLACES),
                 places=places,
                 held_out=round(100 * HELD_OUT),
@@ -48,11 +49,11 @@ class PrepareSliderDialog(Dialog):
         self._features.setAccessibleName(tr("Feature set"))
         self._name = QLineEdit(unique_name(USUAL_NAME, taken))
         self._name.setAccessibleName(tr("Name of the slider"))
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         fields = form()
         fields.addRow(tr("Features"), self._features)
         fields.addRow(tr("Name"), self._name)
-        self.go = go_button(tr("Prepare"))
+        self.go = accept_button(tr("Prepare"))
         self.go.clicked.connect(self.accept)
         column = column_of(self)
         column.addWidget(told)
@@ -67,7 +68,8 @@ class PrepareSliderDialog(Dialog):
             ""
             if labelled > 1
             else tr(
-                "The diagnostic end learns from findings: this library needs two of them with several cases."
+                "The diagnostic end learns from findings. This library needs two findings with several "
+                "cases each."
             )
         )
         self._name.textChanged.connect(self._tell)
@@ -79,7 +81,7 @@ class PrepareSliderDialog(Dialog):
 
     def _tell(self) -> None:
         name = self._name.text().strip()
-        note = tr("The slider {name} is replaced.", name=name) if name in self._sliders else ""
-        self._problem.setText(self._refused or note or ("" if name else tr("Give it a name.")))
+        note = tr("This replaces the slider {name}.", name=name) if name in self._sliders else ""
+        self._problem.setText(self._refused or note or ("" if name else tr("Enter a name.")))
         self._problem.setVisible(bool(self._problem.text()))
         self.go.setEnabled(bool(name) and not self._refused)

@@ -31,15 +31,15 @@ def why_not(state: State) -> str:
     """Why the slider cannot be moved, and what to do."""
     there = list(sliders(state))
     if state.metric is None:
-        return tr("Visual to diagnostic likeness: there is no metric yet.")
+        return tr("Visual to diagnostic similarity: there is no metric yet.")
     if there and slider_of(state.metric.card) is None:
         return tr(
-            "{name} stands at one place. Choose the metric {other} to move between.",
+            "{name} has one position. Select the metric {other} to move the slider.",
             name=state.metric.name,
             other=there[-1],
         )
     return tr(
-        "{name} stands at one place. To move between visual and diagnostic likeness, prepare a slider: "
+        "{name} has one position. To move between visual and diagnostic similarity, choose "
         "Metric > Prepare visual–diagnostic slider.",
         name=state.metric.name,
     )

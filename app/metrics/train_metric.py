@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-
-import numpy as np
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
-from semblance.core.workflows.evaluation import hardest_queries
-from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
-from semblance.core.workflows.metrics import score_metric, train_metric
+from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -67,58 +62,3 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
     job.partial.connect(grow)
     job.ended.connect(over)
     return context.follow(job, show)
-
-
-def show_hardest(context: Context, finding: str = "") -> Job | None:
-    """Show in Library the held-out queries that the current metric serves worst, of ``finding`` if given."""
-    state = context.state
-    if state.path is None or state.metric is None:
-        return None
-    path, metric = state.path, state.metric.name
-    job = context.jobs.run(
-        tr("Looking for the hardest queries of {name}", name=metric),
-        hardest_queries.hardest_queries,
-        path,
-        metric,
-        finding,
-        lane=Lane.DRAW,
-        channel="hardest",
-    )
-
-    def show(found: HardestQueries) -> None:
-        if state.path != path:
-            return
-        if not found.rows:
-            context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
-            return
-        state.set_picked(np.array(sorted(found.rows), dtype=np.int64))
-        context.messages.info(
-            tr(
-                "Library shows the {n} hardest of {asked:,} held-out queries: "
-                "accuracy @{k} from {low:.2f} to {high:.2f}.",
-                n=len(found.rows),
-                asked=found.asked,
-                k=found.k,
-                low=found.accuracies[0],
-                high=found.accuracies[-1],
-            )
-        )
-
-    return context.follow(job, show)
-
-
-def score(context: Context) -> Job | None:
-    """Measure the current metric again on its held-out cases."""
-    state = context.state
-    if state.path is None or state.metric is None:
-        return None
-    job = context.jobs.run(
-        tr("Scoring {name}", name=state.metric.name),
-        score_metric.score_metric,
-        state.path,
-        state.metric.name,
-        channel="score",
-    )
-    name = state.metric.name
-    again = partial(search_operations.rank_by_scored, context, name)
-    return context.follow(job, lambda _result: library_operations.renew(context, again))

@@ -18,19 +18,20 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.metrics import train_metric
-from semblance.app.metrics.training_data_section import TrainSources
+from semblance.app.metrics.training_data_section import TrainingDataSection
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.lazy import later
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
@@ -51,7 +52,7 @@ SPLIT = (
     Parameter(
         "held_out",
         round(100 * HELD_OUT),
-        tr("Share of the cases kept from training to score on, in percent; whole patients where known."),
+        tr("Share of the cases held out for the test, in percent. Whole patients are held out if known."),
         label=tr("Held out, %"),
         minimum=5,
         maximum=90,
@@ -94,21 +95,17 @@ class TrainPanel(Panel):
         for line in self._choices.values():
             line.box.toggled.connect(self._learners_chosen)
         self._choices[USUAL].box.setChecked(True)
-        self._state.library_changed.connect(self._choose_usual)
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.training_changed.connect(self._tell_buttons)
-        self._state.ranking_changed.connect(self._tell_buttons)
+        self._state.changed.connect(self._follow_state)
         self._learners_chosen()
         self._renew()
 
-    @later
+    @lazy_part
     def curve(self) -> LiveCurve:
         from semblance.app.widgets.plots.live_curve import LiveCurve
 
         made = LiveCurve(self._context, inset=0)
         self._foot.insertWidget(1, made)
-        news.changed.connect(self._fit_curve)
+        theme_signals.changed.connect(self._fit_curve)
         made.setMinimumHeight(theme().px(CURVE))
         return made
 
@@ -116,14 +113,14 @@ class TrainPanel(Panel):
         self.curve.setMinimumHeight(theme().px(CURVE))
 
     def _make_data_fields(self) -> None:
-        self._features = Choice()
+        self._features = NoWheelComboBox()
         self._features.setAccessibleName(tr("Feature set"))
         self._features.currentTextChanged.connect(self._features_chosen)
-        self._steps = Choice()
+        self._steps = NoWheelComboBox()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
-        self._steps.setAccessibleName(tr("Steps fitted on the training part"))
-        self._steps.setToolTip(tr("Fitted on the training part only and kept in the metric"))
+        self._steps.setAccessibleName(tr("Steps fitted on the training data"))
+        self._steps.setToolTip(tr("Fitted on the training data only and stored in the metric"))
         self._steps.currentTextChanged.connect(lambda _text: self._tell_buttons())
         self._split_form = ParameterForm(SPLIT)
         self._split_form.valuesChanged.connect(self._tell_split)
@@ -131,12 +128,12 @@ class TrainPanel(Panel):
         self._name = QLineEdit()
         self._name.setAccessibleName(tr("Name of the new metric"))
         self._name.setPlaceholderText(tr("named after the learner"))
-        self.sources = TrainSources(self._state)
+        self.sources = TrainingDataSection(self._state)
         self.sources.changed.connect(self._tell_buttons)
-        self._split = Words(role="small")
+        self._split = WrappedLabel(role="small")
 
     def _make_foot(self) -> None:
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         self._problem.hide()
         self.train_button = QPushButton(tr("Train"))
         set_look(self.train_button, primary=True)
@@ -144,8 +141,8 @@ class TrainPanel(Panel):
         self.slider_button = QPushButton(tr("Prepare slider…"))
         self.slider_button.setToolTip(
             tr(
-                "Train BDM+V at six places between visual and diagnostic likeness, "
-                "to move between in the top bar"
+                "Train BDM+V at six positions between visual and diagnostic similarity for the slider in "
+                "the top bar"
             )
         )
         self.slider_button.clicked.connect(self.slider_wanted)
@@ -205,7 +202,7 @@ class TrainPanel(Panel):
         below.addLayout(buttons)
         self._foot = below
         column = vbox(self)
-        column.addWidget(Scrolled(inner), 1)
+        column.addWidget(PanelScrollArea(inner), 1)
         column.addWidget(foot)
 
     def _unfold(self, opened: bool) -> None:
@@ -313,6 +310,14 @@ class TrainPanel(Panel):
             self._steps.setCurrentText(steps_text(default_steps(found.extractor, labelled=labelled)))
             self._tell_split()
 
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.LIBRARY:
+            self._choose_usual()
+        if change & (Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.TRAINING | Change.RANKING):
+            self._tell_buttons()
+
     def _renew(self) -> None:
         library = self._state.library
         names = [s.name for s in library.feature_sets] if library else []
@@ -395,7 +400,7 @@ class _LearnerLine(QWidget):
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
         self.box.setToolTip(plain_tip(f"{tr_name(learner.summary)}\n{learner.paper}".strip()))
-        told = Words(as_lazy(learner.summary), "small")
+        told = WrappedLabel(as_lazy(learner.summary), "small")
         told.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)
         column.addWidget(self.box)

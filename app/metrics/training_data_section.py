@@ -21,7 +21,7 @@ from semblance.core.workflows.metrics.supervision import check_accepts_judgement
 VISUAL = "visual_neighbours"
 
 
-class TrainSources(QWidget):
+class TrainingDataSection(QWidget):
     """Three sources to tick; ``changed`` when one is."""
 
     changed = Signal()
@@ -36,7 +36,7 @@ class TrainSources(QWidget):
         tips = (
             tr("Cases of one finding are similar, of two dissimilar"),
             tr("The nearest neighbours of each case are similar, whatever their finding"),
-            tr("What was judged in this search; it counts for more than findings of the same pair"),
+            tr("The judgements of this search. They count more than findings of the same pair"),
         )
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -98,7 +98,7 @@ class TrainSources(QWidget):
                 except BadInput as error:
                     return str(error)
         elif not self.findings.isChecked() and any(learner.accepts for learner in learners):
-            return tr("Nothing to learn from is ticked: tick findings, judgements or both.")
+            return tr("Nothing to learn from is ticked. Tick findings, judgements or both.")
         return ""
 
     def _judged(self) -> int:

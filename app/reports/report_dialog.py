@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import column_of, form, go_button, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.reports.options import PAGES, ReportOptions, read_logo
@@ -30,12 +30,12 @@ from semblance.core.reports.options import PAGES, ReportOptions, read_logo
 FORMS = (
     ("pdf", tr("PDF, to print and to file")),
     ("html", tr("HTML, one page for a browser")),
-    ("json", tr("JSON, reopens as the search it was")),
-    ("csv", tr("CSV, the ranking as a table")),
+    ("json", tr("JSON, can be opened as a search")),
+    ("csv", tr("CSV, the similar cases as a table")),
     ("dcm", tr("DICOM, a PDF for the image archive")),
 )
 DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
-IDENTIFIED = tr("The report shows patient ids and paths of files. Mind where it goes.")
+IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with care.")
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
 
 
@@ -56,12 +56,12 @@ class ReportDialog(Dialog):
         #: The file, or for several reports the folder; set once it is accepted.
         self.target = Path()
         self.options = ReportOptions()
-        self.setWindowTitle(tr("Write a report"))
+        self.setWindowTitle(tr("Create report"))
         self.setMinimumWidth(theme().px(520))
         self._make_fields()
         self._rows = form()
         self._rows.addRow(tr("Query"), self._of)
-        self._rows.addRow(tr("Form"), self._form)
+        self._rows.addRow(tr("Format"), self._form)
         self._rows.addRow(tr("Page"), self._page)
         self._rows.addRow(tr("Clinic"), self._clinic)
         self._rows.addRow(tr("Logo"), self._logo_row())
@@ -69,9 +69,9 @@ class ReportDialog(Dialog):
         self._rows.addRow(tr("Patients"), self._identified)
         self._rows.addRow("", self._free_text)
         self._rows.addRow("", self._privacy)
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         self._problem.hide()
-        self.write = go_button(tr("Write…"))
+        self.write = accept_button(tr("Create report…"))
         self.write.clicked.connect(self._write)
         column = column_of(self)
         column.addLayout(self._rows)
@@ -89,30 +89,30 @@ class ReportDialog(Dialog):
 
     def _make_fields(self) -> None:
         self._of = QComboBox()
-        self._of.setAccessibleName(tr("What is reported on"))
+        self._of.setAccessibleName(tr("Cases to report"))
         for queries in self._queries:
             self._of.addItem(queries.text)
         self._form = QComboBox()
-        self._form.setAccessibleName(tr("Form of the report"))
+        self._form.setAccessibleName(tr("Format of the report"))
         for ending, name in FORMS:
             self._form.addItem(name, ending)
         self._page = QComboBox()
         self._page.setAccessibleName(tr("Size of the pages"))
         self._page.addItems(PAGES)
         self._clinic = QLineEdit(self._settings.text("report_clinic"))
-        self._clinic.setPlaceholderText(tr("stands on top, if given"))
+        self._clinic.setPlaceholderText(tr("printed at the top (optional)"))
         self._clinic.setAccessibleName(tr("Name of the clinic"))
         self._logo = QLineEdit(self._settings.text("report_logo"))
-        self._logo.setPlaceholderText(tr("a PNG or JPEG, if wanted"))
+        self._logo.setPlaceholderText(tr("PNG or JPEG file (optional)"))
         self._logo.setAccessibleName(tr("File of the logo"))
         self._comment = QPlainTextEdit()
-        self._comment.setPlaceholderText(tr("your own words; they stand after the query"))
+        self._comment.setPlaceholderText(tr("your own comment, printed after the query"))
         self._comment.setAccessibleName(tr("Comment"))
         self._comment.setTabChangesFocus(True)
         self._comment.setFixedHeight(theme().px(88))
         self._identified = QCheckBox(tr("Include patient identifiers"))
         self._free_text = QCheckBox(tr("Include free text"))
-        self._privacy = Words(role="small")
+        self._privacy = WrappedLabel(role="small")
         self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
         self._form.currentIndexChanged.connect(self._update)
@@ -173,7 +173,7 @@ class ReportDialog(Dialog):
         if self.cases():
             return QFileDialog.getExistingDirectory(self, tr("Folder for the reports"))
         chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Write a report"), f"{tr('report')}.{ending}", f"{tr('Report')} (*.{ending})"
+            self, tr("Create report"), f"{tr('report')}.{ending}", f"{tr('Report')} (*.{ending})"
         )
         return chosen if not chosen or Path(chosen).suffix else f"{chosen}.{ending}"
 
@@ -184,7 +184,7 @@ def queries_of(present: str, shown: list[str], held_out: list[str]) -> list[Quer
     return [
         Queries(tr("this query: {present}", present=present)),
         *(
-            Queries(tr("{what}: {n:,}, a report each", what=text, n=len(cases)), tuple(cases))
+            Queries(tr("{what}: {n:,}, one report each", what=text, n=len(cases)), tuple(cases))
             for text, cases in several
             if cases
         ),

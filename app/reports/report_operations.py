@@ -54,7 +54,11 @@ def write_reports(
         if result.failed:
             case, reason = result.failed[0]
             context.messages.warning(
-                tr("{said} {failed:,} cases could not be asked.", said=summary, failed=len(result.failed)),
+                tr(
+                    "{said} {failed:,} cases could not be used as queries.",
+                    said=summary,
+                    failed=len(result.failed),
+                ),
                 tr("The first, {case}: {reason}", case=case, reason=reason),
             )
         else:

@@ -1,42 +1,59 @@
-"""The Experiments window of a main window: one, opened beside it, whose cases are shown in it."""
+"""The command that opens the Experiments window, of which there is one beside each main window."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
     from semblance.app.research.experiments_dialog import ExperimentsDialog
-    from semblance.app.window.main_window import MainWindow
 
 
-def show(window: MainWindow) -> ExperimentsDialog:
-    """Open it, or bring it to the front; closed it is only hidden, and what it measures goes on."""
-    from semblance.app.research.experiments_dialog import ExperimentsDialog
+class ExperimentCommands(QObject):
+    """``case_requested(case_row)``: show the image of a case · ``help_requested(page)``."""
 
-    there = window.findChild(ExperimentsDialog)
-    if there is None:
-        there = ExperimentsDialog(window.context, window)
-        there.case_wanted.connect(lambda library, row: _show_case(window, there, Path(library), row))
-        there.results.preview.set_source(window.thumbnails)
-        there.help_wanted.connect(lambda: window.commands.show_help("experiments"))
-    there.form.offer(window.state.library, window.state.features)
-    there.show()
-    there.raise_()
-    there.activateWindow()
-    return there
+    case_requested = Signal(int)
+    help_requested = Signal(str)
 
+    def __init__(self, context: Context, parent: QWidget, thumbnails: ThumbnailSource) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._thumbnails = context, parent, thumbnails
+        self.commands: dict[str, Callable[[], object]] = {"experiments": self.show}
 
-def _show_case(window: MainWindow, dialog: ExperimentsDialog, library: Path, row: int) -> None:
-    """The image of a case, where its library is the open one; the dialog would lie on top of it."""
-    if window.state.path is not None and window.state.path == library:
-        window.full.look_at_case(row)
-        dialog.hide()
-        window.context.messages.info(tr("The experiment is where it was: Metric > Experiments…"))
-    else:
-        window.context.messages.info(
-            tr("This case is of {name}.", name=library.name),
-            tr("Open that library to see its image; then click it again."),
-        )
+    def show(self) -> ExperimentsDialog:
+        """Open it, or bring it to the front; closed it is only hidden, and what it measures goes on."""
+        from semblance.app.research.experiments_dialog import ExperimentsDialog
+
+        dialog = self._parent.findChild(ExperimentsDialog)
+        if dialog is None:
+            dialog = ExperimentsDialog(self._context, self._parent)
+            dialog.case_wanted.connect(partial(self._show_case, dialog))
+            dialog.results.preview.set_source(self._thumbnails)
+            dialog.help_wanted.connect(partial(self.help_requested.emit, "experiments"))
+        dialog.form.offer(self._context.state.library, self._context.state.features)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:
+        """The image of a case, where its library is the open one; the dialog would lie on top of it."""
+        path, messages = self._context.state.path, self._context.messages
+        if path is not None and path == Path(library):
+            self.case_requested.emit(row)
+            dialog.hide()
+            messages.info(tr("Choose Metric > Experiments… to go back to the experiment."))
+        else:
+            messages.info(
+                tr("This case is of {name}.", name=Path(library).name),
+                tr("Open that library and click the query again."),
+            )

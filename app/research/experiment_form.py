@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
@@ -57,7 +57,7 @@ class Ticks(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.itemChanged.connect(lambda _item: self.ticked_changed.emit())
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def add(self, key: str, text: str, tip: str = "", *, ticked: bool = False) -> None:
@@ -145,28 +145,33 @@ class ExperimentForm(QWidget):
         self.add_table = QPushButton(tr("Add table…"))
         self.add_library = QPushButton(tr("Add library…"))
         self.transfer = QCheckBox(tr("Train on the first, test on the others"))
-        self.transfer.setToolTip(tr("All of the first ticked line is trained on, all of each other tested"))
-        self.unrelated = QCheckBox(tr("Patients called alike are others"))
-        self.unrelated.setToolTip(tr("Else a patient named on both sides is refused"))
+        self.transfer.setToolTip(
+            tr(
+                "Semblance trains on all cases of the first ticked line and tests on all cases of each "
+                "other line"
+            )
+        )
+        self.unrelated = QCheckBox(tr("Equal patient names are different patients"))
+        self.unrelated.setToolTip(tr("Otherwise a patient on both sides is an error"))
         self.grid = QPlainTextEdit()
         self.grid.setAccessibleName(tr("Parameters, a line each"))
         self.grid.setPlaceholderText("bdm_v.rounds=50|100")
         self.grid.setTabChangesFocus(True)
         self.select = Segmented(((NESTED, tr("chosen in training")), (EACH, tr("each measured"))))
         self.select.setAccessibleName(tr("Several values of a parameter are"))
-        self.steps = Choice()
+        self.steps = NoWheelComboBox()
         self.steps.setEditable(True)
         self.steps.addItems(["", "standardise", "standardise,pca:20", "standardise,pca:200", "none"])
-        self.steps.setAccessibleName(tr("Steps fitted on training parts"))
+        self.steps.setAccessibleName(tr("Steps fitted on the training data"))
         line = self.steps.lineEdit()
         assert line is not None
-        line.setPlaceholderText(tr("those that suit the cases"))
+        line.setPlaceholderText(tr("default for the cases"))
         self.numbers = ParameterForm(self.NUMBERS)
         self.scheduler = QLineEdit(scheduler)
-        self.scheduler.setPlaceholderText(tr("none: on this machine"))
+        self.scheduler.setPlaceholderText(tr("none (this machine)"))
         self.scheduler.setAccessibleName(tr("Address of a Dask scheduler"))
         self.scheduler.setToolTip(
-            tr("Such as tcp://host:8786: its workers measure instead, and the cases are sent there")
+            tr("For example tcp://host:8786. Its workers measure the cells, and the cases are sent there.")
         )
         self._lay_out()
         self._connect()
@@ -243,7 +248,7 @@ class ExperimentForm(QWidget):
         self.scheduler.textChanged.connect(lambda _text: self.changed.emit())
         self.add_table.clicked.connect(self._choose_table)
         self.add_library.clicked.connect(self._choose_library)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self.grid.setFixedHeight(theme().px(52))
@@ -288,7 +293,7 @@ class ExperimentForm(QWidget):
             BadArguments: what cannot be measured so, in words.
         """
         if not self.numbers.is_valid():
-            raise BadArguments(tr("A number is not allowed."), tr("Mend the field with the red border."))
+            raise BadArguments(tr("A number is not allowed."), tr("Correct the field with the red border."))
         numbers = self.numbers.values()
         ticked = [key.partition(":")[::2] for key in self.cases.ticked()]
         tables = tuple(path for kind, path in ticked if kind == _TABLE)

@@ -22,11 +22,11 @@ from semblance.app.research.experiment_tables import (
 from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import font, news, theme
+from semblance.app.shell.theme import font, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import theme_name
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
 from semblance.core.research.titles import (
     cases_title,
@@ -58,7 +58,7 @@ class ExperimentResults(QWidget):
         self.queries.entered.connect(self._enter_query)
         self.queries.currentCellChanged.connect(lambda row, *_rest: self._preview(row))
         self.tabs.currentChanged.connect(lambda _place: self._show_tab())
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _make(self) -> None:
         self.protocol = QComboBox()
@@ -77,14 +77,14 @@ class ExperimentResults(QWidget):
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         # An image as wide as its room would otherwise widen the window at every drawing.
         self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._ranks_told = Words(role="second")
+        self._ranks_told = WrappedLabel(role="second")
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
-        self.queries = ResultTable(tr("Worst queries; Enter shows the case"))
+        self.queries = ResultTable(tr("Worst queries. Press Enter to view the case"))
         self.findings = ResultTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
-        self.notes = Words()
+        self.notes = WrappedLabel()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.notes.setContentsMargins(12, 8, 12, 8)
@@ -173,7 +173,7 @@ class ExperimentResults(QWidget):
             for r in document["results"]
             if r["failed"]
         ]
-        self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
+        self.notes.setText("\n\n".join(notes) or tr("Nothing failed and nothing was omitted."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 
     def _begin_with_images(self) -> None:
@@ -213,7 +213,7 @@ class ExperimentResults(QWidget):
             self._differences_told.setText(
                 tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
                 if some
-                else tr("Known at the end, where two learners have two repeats.")
+                else tr("Shown when the experiment ends, if two learners have two repeats.")
             )
             self.differences.setVisible(some)
         elif tab == 3:
@@ -225,9 +225,9 @@ class ExperimentResults(QWidget):
         place = self.row.currentIndex()
         score = score_title(told[place]["score"]) if 0 <= place < len(told) else ""
         words = (
-            tr("Lowest {score} first; Enter or a double click shows the case large.", score=score)
+            tr("Lowest {score} first. Press Enter or double-click to view a case full size.", score=score)
             if score
-            else tr("Known at the end, or when measuring is cancelled.")
+            else tr("Shown when the experiment ends or is cancelled.")
         )
         self._worst_told.setText(words)
         self._worst.setVisible(bool(score))
@@ -276,7 +276,7 @@ class ExperimentResults(QWidget):
             self._ranks_told.setText(
                 tr("Ranks need two learners, measured on two tables or feature sets.")
                 if "over_tables" in self._document
-                else tr("Known at the end, or when measuring is cancelled.")
+                else tr("Shown when the experiment ends or is cancelled.")
             )
             return
         test = tests[place]

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import news, plain_tip, theme
+from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
 from semblance.app.widgets.read_only_table import for_reading
 from semblance.core.evaluation.friedman import smaller_is_better
@@ -48,7 +48,7 @@ class ResultTable(QTableWidget):
         # Looking through every line for the widest text would make long tables stall.
         head.setResizeContentsPrecision(60)
         self.cellDoubleClicked.connect(lambda row, _column: self.entered.emit(row))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_lines(

@@ -24,7 +24,7 @@ from semblance.app.research.experiment_tables import BADGES
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import give_size
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -32,9 +32,9 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr
 
@@ -83,16 +83,16 @@ class ExperimentsDialog(Dialog):
         help_button.clicked.connect(self.help_wanted)
         for button in (self.run_button, self.open_button, self.place, help_button):
             button.setAutoDefault(False)
-        self._problem = Words(role="error")
+        self._problem = WrappedLabel(role="error")
         self._told, self._state_told = ElidedLabel(role="title"), ElidedLabel(role="second")
         self.badge = Badge("held-out")
         self.results = ExperimentResults(context)
         empty = EmptyState()
         empty.say(
-            tr("Nothing measured yet"),
+            tr("No results yet"),
             tr(
-                "Tick cases, learners and protocols, and press Run. Finished cells are kept at once: an "
-                "experiment that was interrupted goes on where it was."
+                "Tick cases, learners and protocols, and press Run. Each finished cell is saved at once. "
+                "You can resume an interrupted experiment."
             ),
         )
         self._pages = QStackedWidget()
@@ -121,7 +121,7 @@ class ExperimentsDialog(Dialog):
         below.addLayout(buttons)
         self._left = Panel()
         side = vbox(self._left)
-        side.addWidget(Scrolled(self.form), 1)
+        side.addWidget(PanelScrollArea(self.form), 1)
         side.addWidget(foot)
         head = hbox(spacing=8, margins=(12, 6, 12, 6))
         head.addWidget(self._told)
@@ -146,7 +146,7 @@ class ExperimentsDialog(Dialog):
         self.open_button.clicked.connect(self._choose_experiment)
         self.resume_button.clicked.connect(self.resume)
         self.results.case_wanted.connect(self.case_wanted)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         # Longer words of another language widen the form, which does not scroll sideways.

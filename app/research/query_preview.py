@@ -22,7 +22,7 @@ class QueryPreview(QWidget):
         self._thumbnails: ThumbnailSource | None = None
         self._row = _NONE
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setToolTip(tr("Enter or a double click shows it large"))
+        self.setToolTip(tr("Press Enter or double-click to view full size"))
         self.hide()
 
     @property

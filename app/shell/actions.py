@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -61,104 +62,109 @@ COMMANDS = (
         separator=True,
     ),
     Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "writable"),
-    Command("not_read", tr("Files not read…"), "File", "", "warning", "library"),
+    Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
-    Command("restore", tr("Restore a library…"), "File", "", "undo"),
-    Command("check_library", tr("Check this library…"), "File", "", "check", "library"),
-    Command("exports", tr("What was exported…"), "File", "", "list", "library"),
-    Command("report", tr("Write a report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("restore", tr("Restore library…"), "File", "", "undo"),
+    Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
+    Command("exports", tr("Export log…"), "File", "", "list", "library"),
+    Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
     Command("quit", tr("Quit"), "File", "Ctrl+Q", ""),
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
-    Command("find_case", tr("Find a case"), "Edit", "Ctrl+F", "search", "library"),
-    Command("copy_case_id", tr("Copy the case's id"), "Edit", "Ctrl+Shift+C", "copy", "library"),
+    Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
+    Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
     Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
     Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
-    Command("go_ranking", tr("Go to the ranked cases"), "View", "Ctrl+3", "grid", "ranking", also="F6"),
-    Command("go_side", tr("Go to Why, Train and Refine"), "View", "Ctrl+4", "", "library"),
+    Command("go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", also="F6"),
+    Command("go_side", tr("Go to the side panel"), "View", "Ctrl+4", "", "library"),
     Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
-    Command("go_metric", tr("Go to the metric and its slider"), "View", "Ctrl+6", "sliders", "library"),
-    Command("close_messages", tr("Close the messages"), "View", "Ctrl+Shift+X", "close"),
+    Command("go_metric", tr("Go to the metric"), "View", "Ctrl+6", "sliders", "library"),
+    Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
     Command("menus", tr("Go to the menus"), "View", "F10", ""),
-    Command("theme", tr("Dark or light"), "View", "Ctrl+Shift+D", "moon", separator=True),
+    Command("theme", tr("Switch between dark and light"), "View", "Ctrl+Shift+D", "moon", separator=True),
     Command("text_larger", tr("Larger text"), "View", "Ctrl++", "plus"),
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
-    Command("language", tr("Deutsch or English"), "View", "", "info"),
-    Command("layout", tr("Reset the layout"), "View", "", "layers", separator=True),
-    Command("glide", tr("Cards glide to a new order"), "View", "", "", checkable=True),
+    Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info"),
+    Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
+    Command("glide", tr("Animate reordering"), "View", "", "", checkable=True),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
-    Command("ask_case", tr("Ask with this case"), "Case", "Ctrl+Return", "search", "library"),
+    Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
-    Command("view_large", tr("Look at it large"), "Case", "Ctrl+L", "expand", "library"),
-    Command("why", tr("Why it is near"), "Case", "Ctrl+Y", "help", "library"),
-    Command("refine", tr("Refine by judgements"), "Case", "Ctrl+J", "thumb-up", "library"),
-    Command("header", tr("What the file says…"), "Case", "Ctrl+H", "table", "library"),
+    Command("view_large", tr("View full size"), "Case", "Ctrl+L", "expand", "library"),
+    Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
+    Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library"),
+    Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
-    Command("ask_file", tr("Ask with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
+    Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
     Command("save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "to keep", separator=True),
     Command("branch_search", tr("Branch this search…"), "Search", "Ctrl+Shift+B", "branch", "to keep"),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
-    Command("rank_again", tr("Rank again"), "Search", "F5", "refresh", "query"),
-    Command("region", tr("Draw a region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
+    Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
+    Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
-    Command("same_patient", tr("Same patient hidden"), "Search", "", "users", checkable=True, separator=True),
-    Command("alike", tr("Alike folded"), "Search", "", "layers", checkable=True),
-    Command("diverse", tr("Diverse results"), "Search", "", "grid", checkable=True),
-    Command("show_alike", tr("Show or fold those alike"), "Search", "Ctrl+Shift+F", "layers", "ranking"),
-    Command("no_good_match", tr("What is no good match…"), "Search", "", "settings", "library"),
-    Command("judge_alike", tr("Like the query"), "Refine", "U", "thumb-up", "judging"),
-    Command("judge_not_alike", tr("Not like the query"), "Refine", "D", "thumb-down", "judging"),
-    Command("judge_closer", tr("Closer to the query than…"), "Refine", "T", "target", "judging"),
-    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
+    Command("same_patient", tr("Hide same patient"), "Search", "", "users", checkable=True, separator=True),
+    Command("alike", tr("Group near-duplicates"), "Search", "", "layers", checkable=True),
+    Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True),
     Command(
-        "undo_judgement", tr("Undo the last judgement"), "Refine", "Ctrl+Z", "undo", "judged", separator=True
+        "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
     ),
-    Command("redo_judgement", tr("Redo a judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone"),
+    Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
+    Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "judging"),
+    Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "judging"),
+    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "judging"),
+    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
+    Command("undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "judged", separator=True),
+    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone"),
     Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judged"),
     Command(
         "save_refined", tr("Save as new metric…"), "Refine", "Ctrl+Shift+S", "save", "judged", separator=True
     ),
-    Command("example_like", tr("A positive example"), "Refine", "E", "plus", "example", separator=True),
-    Command("example_unlike", tr("A negative example"), "Refine", "Shift+E", "minus", "example"),
-    Command("example_file", tr("An image file as an example…"), "Refine", "", "image", "example"),
-    Command("no_examples", tr("Ask without examples"), "Refine", "", "close", "examples"),
+    Command("example_like", tr("Add as positive example"), "Refine", "E", "plus", "example", separator=True),
+    Command("example_unlike", tr("Add as negative example"), "Refine", "Shift+E", "minus", "example"),
+    Command("example_file", tr("Add an image file as example…"), "Refine", "", "image", "example"),
+    Command("no_examples", tr("Remove all examples"), "Refine", "", "close", "examples"),
     Command("new_concept", tr("New concept…"), "Refine", "", "plus", "concept", separator=True),
-    Command("concept_with", tr("Has the concept"), "Refine", "Y", "check", "concepts"),
-    Command("concept_without", tr("Has the concept not"), "Refine", "N", "dash", "concepts"),
-    Command("concept_unmark", tr("Nothing said of the concept"), "Refine", "", "", "concepts"),
-    Command("undo_concept", tr("Undo the last change of concepts"), "Refine", "", "undo", "concepts changed"),
+    Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
+    Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
+    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
+    Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "writable"),
-    Command("train", tr("Train the chosen learners"), "Metric", "Ctrl+T", "play", "features"),
+    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),
-    Command("stop_training", tr("Stop training and keep the best"), "Metric", "Ctrl+.", "stop", "training"),
+    Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
     Command("experiments", tr("Experiments…"), "Metric", "Ctrl+Shift+E", "chart"),
-    Command("score", tr("Score this metric again"), "Metric", "", "chart", "to score", separator=True),
+    Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "to score", separator=True),
     Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
-    Command(
-        "two_metrics", tr("Two metrics, one query"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"
-    ),
+    Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
-    Command("export_metric", tr("Export the metric…"), "Metric", "", "export", "metric"),
-    Command("import_metric", tr("Bring in a metric…"), "Metric", "", "plus", "writable"),
-    Command("save_plot", tr("Save the plots…"), "Metric", "Ctrl+S", "save", "scores"),
+    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
+    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
+    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
-    Command("words", tr("Words used here"), "Help", "", "info"),
+    Command("words", tr("Glossary"), "Help", "", "info"),
+    Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),
 )
+
+
+def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
+    """Qt tells whether an action is checked; commands have no use for it."""
+    run()
 
 
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: QWidget | None = None) -> None:
+        """``window`` takes the keys of the commands; without one they are only triggered."""
         super().__init__(window)
         self._window = window
         self._actions: dict[str, QAction] = {}
         for command in COMMANDS:
-            action = QAction(command.text, window)
+            action = QAction(command.text, self)
             if command.icon:
                 action.setIcon(icon(command.icon))
             if command.shortcut:
@@ -167,7 +173,8 @@ class Actions(QObject):
                 action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.setCheckable(command.checkable)
             action.setObjectName(command.id)
-            window.addAction(action)
+            if window is not None:
+                window.addAction(action)
             self._actions[command.id] = action
 
     def __getitem__(self, command: str) -> QAction:
@@ -175,12 +182,13 @@ class Actions(QObject):
 
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
         """``run`` when the command is triggered."""
-        self._actions[command].triggered.connect(lambda _checked=False: run())
+        self._actions[command].triggered.connect(partial(_without_checked, run))
 
     def keep_within(self, command: str, widget: QWidget) -> None:
         """The command's key is taken only while the keyboard is in ``widget``."""
         action = self._actions[command]
-        self._window.removeAction(action)
+        if self._window is not None:
+            self._window.removeAction(action)
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         widget.addAction(action)
 

@@ -21,4 +21,4 @@ def note(context: Context, what: str, kind: str) -> None:
 
 def tell_written(context: Context, job: Job, path: Path) -> Job:
     """Say where the file is that ``job`` writes."""
-    return context.follow(job, lambda _result: context.messages.info(tr("{path} is written.", path=path)))
+    return context.follow(job, lambda _result: context.messages.info(tr("Saved {path}.", path=path)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import logging
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
@@ -12,17 +13,22 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
+from semblance.app.shell.slow_turns import SlowTurns
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
+from semblance.core.log import Plain, describe_failure, keep_description, logger
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
 
 #: A job shows itself only when it is still running after this time.
 SHOW_AFTER_MS = 600
+#: A quiet job is noted in the log only from this time on.
+SLOW_QUIET_S = 1.0
+_numbers = itertools.count(1)
 
 
 class Lane(Enum):
@@ -47,7 +53,22 @@ class State(Enum):
     CANCELLED = "cancelled"
 
 
-class Post(QObject):
+def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
+    """Delete ``target`` in a thread of Qt's own, then call ``ended`` in the window's.
+
+    What the destructor does may wait for the disk and hold Python's interpreter, as that of QSettings does:
+    in a thread of Python's all others would wait for it. The caller keeps the thread until it has ended.
+    """
+    thread = QThread()
+    target.moveToThread(thread)
+    target.destroyed.connect(thread.quit, Qt.ConnectionType.DirectConnection)
+    target.deleteLater()
+    thread.finished.connect(ended)
+    thread.start()
+    return thread
+
+
+class MainThreadBridge(QObject):
     """Carries news of jobs from the engines' threads to the window's.
 
     It outlives the jobs it carries news of: a signal must not be sent from an object that another thread may
@@ -80,10 +101,12 @@ class Job(QObject):
     ended = Signal()
 
     def __init__(
-        self, title: str, post: Post, parent: QObject | None = None, *, can_stop: bool = False
+        self, title: str, post: MainThreadBridge, parent: QObject | None = None, *, can_stop: bool = False
     ) -> None:
         super().__init__(parent)
         self.title, self.can_stop, self._post = title, can_stop, post
+        #: What the log calls it: its number and the function it runs.
+        self.number, self.function, self.quiet = next(_numbers), "", False
         self.state = State.WAITING
         self.progress: Progress | None = None
         self.started = time.monotonic()
@@ -174,9 +197,9 @@ class Job(QObject):
             self._end(State.CANCELLED)
             self.cancelled.emit()
         except SemblanceError as error:
+            keep_description(error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - the last door: a defect of ours is told, never swallowed
-            details = "".join(traceback.format_exception(error))
             failure = SemblanceError(
                 tr(
                     "{title} failed because of a defect in Semblance ({kind}).",
@@ -185,7 +208,7 @@ class Job(QObject):
                 ),
                 tr("Your data is unharmed. Please report it with the details."),
             )
-            failure.add_note(details)
+            keep_description(failure, of=error)
             self._fail(failure)
         else:
             self._end(State.DONE)
@@ -193,13 +216,29 @@ class Job(QObject):
         self.ended.emit()
 
     def _fail(self, error: SemblanceError) -> None:
+        logger.error("job %d failed: %s", self.number, Plain(describe_failure(error)))
         error.message, error.hint = translate(error.message), translate(error.hint)
         self._end(State.FAILED)
         self.failed.emit(error)
 
     def _end(self, state: State) -> None:
         self.state = state
+        seconds = time.monotonic() - self.started
+        hidden = self.quiet and state != State.FAILED and seconds < SLOW_QUIET_S
+        logger.log(
+            logging.DEBUG if hidden else logging.INFO,
+            "job %d, %s, %s after %.2f s",
+            self.number,
+            Plain(self.function),
+            Plain(state.value),
+            seconds,
+        )
         self.changed.emit()
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
+    return name.removeprefix("semblance.core.")
 
 
 class Jobs(QObject):
@@ -210,8 +249,9 @@ class Jobs(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._post = Post()
+        self._post = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
+        self._slow_turns = SlowTurns(self)
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
         self.listed: list[Job] = []
@@ -233,12 +273,22 @@ class Jobs(QObject):
         (thumbnails, searches) are not listed. Connect to the job's signals right after the call.
         """
         job = Job(title, self._post, self, can_stop=can_stop)
+        job.quiet = quiet
+        job.function = _name_of(function)
+        logger.log(
+            logging.DEBUG if quiet else logging.INFO,
+            "job %d, %s, started in lane %s",
+            job.number,
+            Plain(job.function),
+            Plain(lane.value),
+        )
         if channel is not None:
             before = self._latest.get(channel)
             if before is not None:
                 before.cancel()
             self._latest[channel] = job
         self.active.append(job)
+        self._slow_turns.start()
         job.ended.connect(lambda: self._ended(job, channel, quiet))
         if not quiet:
             self.listed.append(job)
@@ -286,6 +336,8 @@ class Jobs(QObject):
 
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:
         self.active.remove(job)
+        if not self.active:
+            self._slow_turns.stop()
         if channel is not None and self._latest.get(channel) is job:
             del self._latest[channel]
         if not quiet:

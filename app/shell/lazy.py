@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 T = TypeVar("T")
 
 
-class later(cached_property[T]):  # noqa: N801 - a decorator
+class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
     """A part its owner builds once it is first asked for; ``Owner.part.built(owner)`` does not build it.
 
     What is built late reads the state by itself: no news of before are told again.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from semblance.app.search.saved import saved_searches
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
@@ -16,7 +15,7 @@ from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
-from semblance.core.workflows.searches import saved_searches as kept
+from semblance.core.workflows.searches import saved_searches
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -24,6 +23,7 @@ _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakK
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
     """Show the library at ``path`` as it was left, or say why not."""
+    context.state.opening = path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
@@ -42,8 +42,8 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         context.settings.last_library = path
         if not snapshot.writable:
             context.messages.info(
-                tr("{name} is open for looking only: its folder cannot be written to.", name=snapshot.name),
-                tr("To add cases or train, copy it to a folder you may write to."),
+                tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
+                tr("To add cases or train, copy it to a folder with write permission."),
             )
         _restore(context, path)
         if then is not None:
@@ -97,7 +97,7 @@ def close_library(context: Context) -> None:
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
     """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
     job = context.jobs.run(
-        tr("Looking into {name}", name=source.name),
+        tr("Reading {name}", name=source.name),
         import_workflow.recognise_source,
         source,
         lane=Lane.LOOK,
@@ -142,7 +142,10 @@ def import_source(
                     said=said,
                 ),
                 " ".join(
-                    (tr("File > Files not read… lists each with its reason."), *map(translate, result.notes))
+                    (
+                        tr("File > Files that could not be read… lists each file with its reason."),
+                        *map(translate, result.notes),
+                    )
                 ),
             )
         else:
@@ -198,7 +201,7 @@ def _remember(context: Context) -> Job | None:
     if library is None or not library.writable:
         return None
     job = context.jobs.run(
-        tr("Keeping what is shown"),
+        tr("Saving the view"),
         library_snapshot.save_state,
         library.path,
         context.state.memory(),
@@ -210,10 +213,12 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", kept.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run(
+        "", saved_searches.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore"
+    )
 
-    def show(found: kept.ReopenedSearch | None) -> None:
+    def show(found: saved_searches.ReopenedSearch | None) -> None:
         if found is not None and context.state.path == path and context.state.query is None:
-            saved_searches.show_last(context, found)
+            search_operations.show_last_search(context, found)
 
     context.follow(job, show)

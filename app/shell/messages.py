@@ -1,11 +1,10 @@
-"""What the program tells the user: errors stay until read, news pass; the log has all that happened."""
+"""What the program tells the user: errors stay until read, news pass."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import threading
-import traceback
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
@@ -14,16 +13,19 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
-
-log = logging.getLogger("semblance")
+from semblance.core.log import Plain, describe_failure, logger
 
 #: Messages kept in memory.
 KEPT = 1_000
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
 @dataclass(frozen=True)
 class Message:
-    """``level``: error, warning or info; ``what`` happened and to which file; ``hint``: what to do."""
+    """``level``: error, warning or info; ``what`` happened and to which file; ``hint``: what to do.
+
+    ``details`` can be copied and sent to others: they name no patient and no file.
+    """
 
     level: str
     what: str
@@ -45,8 +47,8 @@ class Messages(QObject):
         self._hooks_before: tuple[Any, Any] | None = None
 
     def error(self, error: SemblanceError) -> None:
-        """An error of ``core``, with the details a defect carries along."""
-        self._show(Message("error", error.message, error.hint, "\n".join(getattr(error, "__notes__", []))))
+        """An error of ``core``."""
+        self._show(Message("error", error.message, error.hint, describe_failure(error)))
 
     def warning(self, what: str, hint: str = "") -> None:
         self._show(Message("warning", what, hint))
@@ -58,8 +60,7 @@ class Messages(QObject):
         message = replace(message, what=translate(message.what), hint=translate(message.hint))
         self.history.append(message)
         del self.history[:-KEPT]
-        levels = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
-        log.log(levels[message.level], "%s %s %s", message.what, message.hint, message.details)
+        logger.log(_LEVELS[message.level], "message %s: %s", message.what, Plain(message.details))
         self.shown.emit(message)
 
     def install_hooks(self) -> None:
@@ -69,7 +70,7 @@ class Messages(QObject):
             if issubclass(kind, KeyboardInterrupt):
                 sys.__excepthook__(kind, error, trace)
                 return
-            details = "".join(traceback.format_exception(kind, error, trace))
+            details = describe_failure(error.with_traceback(trace))
             self._show(
                 Message(
                     "error",

@@ -14,7 +14,7 @@ from semblance.app.shell.lazy import Idle
 AT_ONCE = 50
 
 
-class Restyling(Idle):
+class Restyler(Idle):
     """Gives the style sheet of the whole program to the widgets there are.
 
     Qt itself would style every widget once more for each of its parents, or, where the old sheet is taken off

@@ -9,10 +9,12 @@ from semblance.app.shell.jobs import Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
-from semblance.core.language import tr
+from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import explain_distance, rank_cases
+from semblance.core.searches.search import new_ledger
+from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches
 from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"
@@ -71,7 +73,7 @@ def rank(context: Context) -> None:
 
     job.done.connect(show)
     job.failed.connect(fail)
-    state.ranking_awaited.emit()
+    state.request_ranking()
 
 
 def drop(context: Context) -> None:
@@ -95,7 +97,7 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
     if path is None or asked is None or not cases:
         return
     job = context.jobs.run(
-        tr("Looking for differences"),
+        tr("Finding differences"),
         explain_distance.most_different_groups,
         path,
         asked.search,
@@ -105,3 +107,46 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
         quiet=True,
     )
     job.done.connect(then)
+
+
+def show_last_search(context: Context, found: ReopenedSearch) -> None:
+    """Put what was seen last into the window and ask it."""
+    take_over(context, found)
+    if found.asked is not None:
+        context.state.set_asked(found.asked)
+    context.state.restore_view(found.view)
+    if found.asked is None:
+        rank(context)
+    if found.notes:
+        context.messages.warning(
+            tr("'{name}' was opened in part.", name=found.name)
+            if found.name
+            else tr("The last search was opened in part."),
+            " ".join(map(translate, found.notes)),
+        )
+
+
+def take_over(context: Context, found: ReopenedSearch) -> None:
+    """Make a reopened search the present one."""
+    context.state.restore_search(found.search)
+    if found.is_complete:
+        context.state.set_search_name(found.name)
+    elif found.name:
+        # The saved search stays as it was: the present one continues with a copy of its judgements.
+        copy_ledger(context)
+
+
+def copy_ledger(context: Context) -> None:
+    """Continue the present search with a copy of its judgements."""
+    state, ledger = context.state, new_ledger()
+    job = context.jobs.run(
+        tr("Searches"),
+        saved_searches.split_ledger,
+        state.path,
+        state.ledger,
+        ledger,
+        lane=Lane.ASK,
+        quiet=True,
+    )
+    job.failed.connect(context.messages.error)
+    state.change_search(ledger=ledger)

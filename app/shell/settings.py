@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from semblance.app.shell.stored_values import kept_values
+from semblance.app.shell.stored_values import stored_values
 from semblance.core.language import ENGLISH, LANGUAGES
 
 #: Libraries listed on the start page.
@@ -18,7 +18,7 @@ class Settings:
     """Choices kept in the user's settings file, each read with its default."""
 
     def __init__(self, store: QSettings | None = None) -> None:
-        self._kept = kept_values(
+        self._kept = stored_values(
             store
             or QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Semblance", "Semblance")
         )

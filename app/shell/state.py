@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Flag, auto
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
@@ -42,33 +44,48 @@ class TrainingRun:
 _NOTHING = Query()
 
 
+class Change(Flag):
+    """What changed in the state; one change can have several parts."""
+
+    #: Another library, or none, is open.
+    LIBRARY = auto()
+    #: The cases, feature sets or metrics of the open library.
+    CASES = auto()
+    #: The current metric or feature set.
+    METRIC = auto()
+    QUERY = auto()
+    #: Any field of :attr:`State.search`.
+    SEARCH = auto()
+    #: What of a search is hidden, grouped, diverse or counts as no close match.
+    OPTIONS = auto()
+    #: The name the search is saved under.
+    NAME = auto()
+    #: A ranking was requested; it is not there yet.
+    RANKING_REQUESTED = auto()
+    RANKING = auto()
+    #: Whether the current metric can be refined by judgements.
+    REFUSAL = auto()
+    #: The window and level of the query's image.
+    WINDOW_LEVEL = auto()
+    #: The cases selected on the map.
+    SELECTION = auto()
+    TRAINING = auto()
+    EXTRACTION = auto()
+
+
 class State(QObject):
-    """Plain values with signals; widgets read them and listen, operations write them.
+    """Plain values and one signal: operations write the values, widgets read them and follow the signal."""
 
-    ``search_changed``: anything of :attr:`search` is different; ``options_changed``: what is hidden, folded,
-    diverse or called no good match.
-    """
-
-    library_changed = Signal()
-    cases_changed = Signal()
-    metric_changed = Signal()
-    query_changed = Signal()
-    #: An answer is on its way.
-    ranking_awaited = Signal()
-    ranking_changed = Signal()
-    training_changed = Signal()
-    search_changed = Signal()
-    options_changed = Signal()
-    window_level_changed = Signal()
-    picked_changed = Signal()
-    refusal_changed = Signal()
-    named = Signal()
-    extracting_changed = Signal()
-    view_wanted = Signal(object)
+    #: A :class:`Change` with everything that one call of a method changed.
+    changed = Signal(object)
+    #: Show the search as this mapping says (:attr:`view`).
+    view_requested = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.library: LibrarySnapshot | None = None
+        #: The library that was last asked for, open or on its way.
+        self.opening: Path | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
@@ -88,7 +105,32 @@ class State(QObject):
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
         #: How many judgements are in force, counted once for each answer.
+        self._collected = Change(0)
+        self._collecting = 0
         self._counted: tuple[RankedSearch | None, int] = (None, 0)
+
+    def on_change(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
+        """Call ``do`` once for every change with a part of ``what``, as long as ``owner`` lives."""
+        follower = _Follower(what, owner, do)
+        self.changed.connect(follower.follow)
+
+    def _tell(self, change: Change) -> None:
+        if self._collecting:
+            self._collected |= change
+        elif change:
+            self.changed.emit(change)
+
+    @contextmanager
+    def _one_change(self) -> Iterator[None]:
+        """What changes inside is told once, at the end."""
+        self._collecting += 1
+        try:
+            yield
+        finally:
+            self._collecting -= 1
+            if not self._collecting:
+                collected, self._collected = self._collected, Change(0)
+                self._tell(collected)
 
     @property
     def columns(self) -> CaseColumns:
@@ -157,15 +199,17 @@ class State(QObject):
         self.features, self.search_name, self.view = "", "", {}
         if library is not None:
             self._choose_defaults()
-        self.library_changed.emit()
-        self.named.emit()
-        self.cases_changed.emit()
-        self.metric_changed.emit()
-        self.query_changed.emit()
-        self.search_changed.emit()
-        self.ranking_changed.emit()
-        self.training_changed.emit()
-        self.picked_changed.emit()
+        self._tell(
+            Change.LIBRARY
+            | Change.NAME
+            | Change.CASES
+            | Change.METRIC
+            | Change.QUERY
+            | Change.SEARCH
+            | Change.RANKING
+            | Change.TRAINING
+            | Change.SELECTION
+        )
 
     def renew_library(self, library: LibrarySnapshot) -> None:
         """A newer snapshot of the library that is open; query and ranking stay."""
@@ -173,10 +217,8 @@ class State(QObject):
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
-        self.cases_changed.emit()
-        self.metric_changed.emit()
-        if self.metric is None or self.metric.name != name:
-            self.search_changed.emit()
+        other = self.metric is None or self.metric.name != name
+        self._tell(Change.CASES | Change.METRIC | (Change.SEARCH if other else Change(0)))
 
     def _choose_defaults(self) -> None:
         assert self.library is not None
@@ -204,13 +246,12 @@ class State(QObject):
         if found is not None:
             self.metric, self.features = found, found.features
             self._follow_metric()
-            self.metric_changed.emit()
-            self.search_changed.emit()
+            self._tell(Change.METRIC | Change.SEARCH)
 
     def set_features(self, name: str) -> None:
         if name != self.features:
             self.features = name
-            self.metric_changed.emit()
+            self._tell(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
         """Ask something else, or nothing. Examples stay with a query whose region alone is another; the
@@ -220,8 +261,7 @@ class State(QObject):
         if (before.case, before.image) != (wanted.case, wanted.image):
             changes |= {"like": (), "unlike": ()}
         self._search = replace(self._search, **changes)
-        self.query_changed.emit()
-        self.search_changed.emit()
+        self._tell(Change.QUERY | Change.SEARCH)
 
     def set_region(self, region: Region | None) -> None:
         """Ask with a part of the present query, or with the whole of it."""
@@ -234,37 +274,36 @@ class State(QObject):
         if changed != self._search:
             options = {"hide_same_patient", "fold_duplicates", "diverse", "unusual"} & set(changes)
             self._search = changed
-            self.search_changed.emit()
-            if options:
-                self.options_changed.emit()
+            self._tell(Change.SEARCH | (Change.OPTIONS if options else Change(0)))
 
     def restore_search(self, search: Search) -> None:
         """Take over a kept search, as far as its metric is there; nothing is ranked yet, nor named."""
-        self.set_search_name("")
-        self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
-        self.asked = None
-        self.set_metric(search.metric)
-        # The ranking there was is gone before the query is told: what follows waits for an answer.
-        self.ranking_changed.emit()
-        self.query_changed.emit()
-        self.options_changed.emit()
-        self.search_changed.emit()
+        with self._one_change():
+            self.set_search_name("")
+            self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
+            self.asked = None
+            self.set_metric(search.metric)
+            self._tell(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
 
     def set_search_name(self, name: str) -> None:
         """The present search is kept under ``name`` from now on; empty for none."""
         if name != self.search_name:
             self.search_name = name
-            self.named.emit()
+            self._tell(Change.NAME)
 
     def restore_view(self, view: Mapping[str, Any]) -> None:
         """Let the window show the present search as it was seen."""
         self.view = view
-        self.view_wanted.emit(view)
+        self.view_requested.emit(view)
 
     def set_asked(self, asked: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
         self.asked = asked
-        self.ranking_changed.emit()
+        self._tell(Change.RANKING)
+
+    def request_ranking(self) -> None:
+        """A ranking of the present search is on its way."""
+        self._tell(Change.RANKING_REQUESTED)
 
     def set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
         changes: dict[str, Any] = {}
@@ -278,12 +317,12 @@ class State(QObject):
         """Set the window and level the query's image is shown with (``None``: none, or colour)."""
         if window_level != self.window_level:
             self.window_level = window_level
-            self.window_level_changed.emit()
+            self._tell(Change.WINDOW_LEVEL)
 
     def set_refusal(self, refusal: SemblanceError | None) -> None:
         """Clicks can, or cannot, refine the current metric."""
         self.refusal = refusal
-        self.refusal_changed.emit()
+        self._tell(Change.REFUSAL)
 
     @property
     def can_judge(self) -> bool:
@@ -310,15 +349,15 @@ class State(QObject):
             chosen is not None and before is not None and not np.array_equal(chosen, before)
         ):
             self.picked = chosen
-            self.picked_changed.emit()
+            self._tell(Change.SELECTION)
 
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
-        self.training_changed.emit()
+        self._tell(Change.TRAINING)
 
     def set_extracting(self, extractor: str) -> None:
         self.extracting = extractor
-        self.extracting_changed.emit()
+        self._tell(Change.EXTRACTION)
 
     @property
     def there(self) -> set[str]:
@@ -373,3 +412,16 @@ class State(QObject):
         from semblance.core.workflows.searches.saved_searches import search_record
 
         return search_record(self._search, self.asked, self.view, self.search_name)
+
+
+class _Follower(QObject):
+    """Filters the changes of a state for ``owner``, and goes with it."""
+
+    def __init__(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
+        super().__init__(owner)
+        self._what, self._do = what, do
+
+    @Slot(object)
+    def follow(self, change: Change) -> None:
+        if change & self._what:
+            self._do()

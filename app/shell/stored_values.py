@@ -1,4 +1,4 @@
-"""The values of a settings file: read once, and written while nobody waits for the disk."""
+"""The values of a settings file: read once, and written in the background."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import atexit
 from typing import Any
 from weakref import WeakValueDictionary
 
-from PySide6.QtCore import QCoreApplication, QObject, QSettings, Qt, QThread, Slot
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, QThread, Slot
+
+from semblance.app.shell.jobs import delete_in_thread
 
 
-class KeptValues(QObject):
+class StoredValues(QObject):
     """The values of one settings file, for all who have it open in the window's thread.
 
     QSettings writes in the thread it belongs to and waits until the disk has it, half a second on a busy one:
-    the window stood still. Each writing is given to a thread of Qt's own, for Python's would keep all others
-    waiting: QSettings does not let go of the interpreter.
+    the window stood still. Each writing is done in a thread of its own.
     """
 
     def __init__(self, store: QSettings) -> None:
@@ -39,7 +40,7 @@ class KeptValues(QObject):
             self._ended()
 
     def _begin(self) -> None:
-        store, thread = QSettings(self._file, self._format), QThread()
+        store = QSettings(self._file, self._format)
         for key, value in self._unwritten.items():
             store.setValue(key, value)
         self._unwritten = {}
@@ -47,14 +48,8 @@ class KeptValues(QObject):
             # Threads have nothing to do then, and no window waits.
             store.sync()
             return
-        # What it is told to do here it does there: write, then go, and the thread with it.
-        store.moveToThread(thread)
-        store.destroyed.connect(thread.quit, Qt.ConnectionType.DirectConnection)
-        store.deleteLater()
-        thread.finished.connect(self._ended)
-        self._thread = thread
         _writing.add(self)
-        thread.start()
+        self._thread = delete_in_thread(store, self._ended)
 
     @Slot()
     def _ended(self) -> None:
@@ -70,12 +65,12 @@ class KeptValues(QObject):
             _writing.discard(self)
 
 
-def kept_values(store: QSettings) -> KeptValues:
+def stored_values(store: QSettings) -> StoredValues:
     """Those of the file of ``store``, the same for all who ask while anybody has them."""
     name = store.fileName()
     found = _open.get(name)
     if found is None:
-        found = _open[name] = KeptValues(store)
+        found = _open[name] = StoredValues(store)
     return found
 
 
@@ -83,9 +78,9 @@ def _read(store: QSettings) -> dict[str, Any]:
     return {key: store.value(key) for key in store.allKeys()}
 
 
-_open: WeakValueDictionary[str, KeptValues] = WeakValueDictionary()
+_open: WeakValueDictionary[str, StoredValues] = WeakValueDictionary()
 #: A thread must not go before it is done.
-_writing: set[KeptValues] = set()
+_writing: set[StoredValues] = set()
 #: A program that ends does not wait longer for a disk.
 _LONGEST_MS = 5000
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance import resources
-from semblance.app.shell.restyle import Restyling
+from semblance.app.shell.restyle import Restyler
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 """Okabe–Ito, in the order of a library's findings; the eighth begins again."""
@@ -120,7 +120,7 @@ LIGHT = Theme(
 THEMES = {DARK.name: DARK, LIGHT.name: LIGHT}
 
 
-class ThemeNews(QObject):
+class ThemeSignals(QObject):
     """Says when the theme or the text size has changed; widgets that paint themselves listen.
 
     It comes again when hidden widgets wear it too: whoever measures them knows their sizes only then.
@@ -132,10 +132,10 @@ class ThemeNews(QObject):
 class _Current:
     theme = DARK
     base_family = ""
-    restyling: Restyling | None = None
+    restyling: Restyler | None = None
 
 
-news = ThemeNews()
+theme_signals = ThemeSignals()
 
 
 def theme() -> Theme:
@@ -166,7 +166,7 @@ def _font(size: int, weight: int, scale: float, family: str) -> QFont:
 
 
 def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
-    """Give the whole program a theme and tell :data:`news`.
+    """Give the whole program a theme and tell :data:`theme_signals`.
 
     Raises:
         KeyError: no theme of that name (``dark`` and ``light`` exist).
@@ -180,13 +180,13 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
     app.setPalette(_palette(chosen))
     app.setFont(font())
     if _Current.restyling is None:
-        _Current.restyling = Restyling(app)
-        _Current.restyling.given.connect(news.changed)
+        _Current.restyling = Restyler(app)
+        _Current.restyling.given.connect(theme_signals.changed)
     _Current.restyling.give(style_sheet(chosen))
-    news.changed.emit()
+    theme_signals.changed.emit()
 
 
-def is_worn() -> bool:
+def is_styled() -> bool:
     """Whether hidden widgets wear the theme too; those that are seen wear it as soon as it is set."""
     return _Current.restyling is None or _Current.restyling.done
 

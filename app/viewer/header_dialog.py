@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.header_rows import COLUMNS, HeaderRows
 from semblance.app.widgets.dialog import closing_row, column_of, give_size
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -57,7 +57,7 @@ class HeaderDialog(Dialog):
         self._context = context
         self._table: HeaderTable | None = None
         self._job: Job | None = None
-        self.setWindowTitle(tr("What the file says"))
+        self.setWindowTitle(tr("File header"))
         give_size(self, 860, 600)
         self.rows = HeaderRows(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
@@ -65,11 +65,11 @@ class HeaderDialog(Dialog):
         set_look(self.told, role="second")
         self.search = SearchField(tr("Search tags, names and values"), sign="search")
         self.search.searched.connect(self._search)
-        self.who = QCheckBox(tr("show who it is"))
-        self.who.setToolTip(tr("Names, dates, places and numbers by which someone could be found"))
+        self.who = QCheckBox(tr("Show identifying values"))
+        self.who.setToolTip(tr("Names, dates, places and numbers that can identify the patient"))
         self.who.toggled.connect(self._show_who)
         self.table = _Table()
-        self.table.setAccessibleName(tr("Entries of the file"))
+        self.table.setAccessibleName(tr("Header entries"))
         self.table.setModel(self.rows)
         for_reading(self.table)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -83,15 +83,15 @@ class HeaderDialog(Dialog):
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.notice)
         self.table.copy_wanted.connect(self.copy_rows)
-        copy = QAction(tr("Copy the rows\tCtrl+C"), self.table)
+        copy = QAction(tr("Copy rows\tCtrl+C"), self.table)
         copy.triggered.connect(self.copy_rows)
         self.table.addAction(copy)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._copy = QPushButton(tr("Copy the rows"))
-        self._copy.setToolTip(tr("The rows chosen, or all that are shown (Ctrl+C in the table)"))
+        self._copy = QPushButton(tr("Copy rows"))
+        self._copy.setToolTip(tr("Copy the selected rows, or all rows shown (Ctrl+C)"))
         self._copy.clicked.connect(self.copy_rows)
         self._lay_out()
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def _lay_out(self) -> None:
@@ -163,7 +163,7 @@ class HeaderDialog(Dialog):
         self._tell()
 
     def _fail(self, error: SemblanceError) -> None:
-        self._say("warning", tr("The header cannot be read"), f"{error.message} {error.hint}")
+        self._say("warning", tr("Could not read the header"), f"{error.message} {error.hint}")
 
     def _say(self, icon: str, title: str, text: str) -> None:
         self.notice.set_icon(icon)
@@ -193,7 +193,9 @@ class HeaderDialog(Dialog):
             text += tr(", {n:,} more not listed", n=self._table.left)
         if not shown:
             self._say(
-                "search", tr("Nothing found"), tr("No entry has these words. Hidden values are not searched.")
+                "search",
+                tr("Nothing found"),
+                tr("No entry contains these words. Hidden values are not searched."),
             )
         else:
             self.pages.setCurrentWidget(self.table)

@@ -59,7 +59,7 @@ class HistogramStrip(QWidget):
         self._heights = bar_heights(np.zeros(0, dtype=np.int64))
         self._window: Window | None = None
         self._drag: tuple[str, float, Window] | None = None
-        looks.news.changed.connect(self.update)
+        looks.theme_signals.changed.connect(self.update)
 
     def show_image(self, image: DisplayImage | None) -> None:
         """The histogram of ``image``; nothing for ``None``."""

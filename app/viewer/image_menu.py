@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from semblance.app.shell import exports
 from semblance.app.shell.context import Context
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.window_presets import ask_to_keep, forget_preset, own_presets
+from semblance.app.viewer.window_presets import ask_and_save_preset, delete_preset, saved_presets
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
@@ -22,13 +22,13 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
-    menu.addAction(tr("Fit") + "\tF", view.fit).setEnabled(shown)
-    menu.addAction(tr("One to one") + "\t1", view.actual_size).setEnabled(shown)
-    menu.addAction(tr("Turn") + "\tT", view.turn).setEnabled(shown)
-    menu.addAction(tr("Mirror") + "\tH", view.flip).setEnabled(shown)
+    menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
+    menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
+    menu.addAction(tr("Rotate") + "\tT", view.turn).setEnabled(shown)
+    menu.addAction(tr("Flip") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
     _add_greys(menu, view, context, parent)
-    words = menu.addAction(tr("Words on the image"))
+    words = menu.addAction(tr("Show overlay text"))
     words.setCheckable(True)
     words.setChecked(view.words_shown)
     words.toggled.connect(view.show_words)
@@ -39,8 +39,8 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
-    menu.addAction(tr("Copy the image as seen"), partial(copy_seen, view)).setEnabled(shown)
-    menu.addAction(tr("Save the image as seen…"), partial(ask_and_save, view, context, parent)).setEnabled(
+    menu.addAction(tr("Copy image as displayed"), partial(copy_seen, view)).setEnabled(shown)
+    menu.addAction(tr("Save image as displayed…"), partial(ask_and_save, view, context, parent)).setEnabled(
         shown
     )
     menu.addSeparator()
@@ -49,15 +49,17 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
 
 def _add_greys(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     grey, settings = view.window_level is not None, context.settings
-    view.own_presets = own_presets(settings)
-    menu.addAction(tr("Automatic brightness and contrast") + "\t0", view.auto).setEnabled(grey)
+    view.saved_presets = saved_presets(settings)
+    menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(grey)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(grey)
-    menu.addAction(tr("Keep these greys…"), partial(ask_to_keep, view, settings, parent)).setEnabled(grey)
-    if view.own_presets:
-        forget = menu.addMenu(tr("Forget"))
-        for preset in view.own_presets:
-            forget.addAction(preset.name, partial(forget_preset, view, settings, preset.name))
+    menu.addAction(
+        tr("Save as window preset…"), partial(ask_and_save_preset, view, settings, parent)
+    ).setEnabled(grey)
+    if view.saved_presets:
+        forget = menu.addMenu(tr("Delete preset"))
+        for preset in view.saved_presets:
+            forget.addAction(preset.name, partial(delete_preset, view, settings, preset.name))
     negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
@@ -72,7 +74,7 @@ def copy_seen(view: ImageView) -> None:
 def ask_and_save(view: ImageView, context: Context, parent: QWidget) -> None:
     """Ask where to, and write what the view shows as a PNG without any text in it."""
     name, _ = QFileDialog.getSaveFileName(
-        parent, tr("Save the image as seen"), tr("image") + ".png", f"{tr('Image')} (*.png)"
+        parent, tr("Save image as displayed"), tr("image") + ".png", f"{tr('Image')} (*.png)"
     )
     if name:
         save_seen(view, context, Path(name).with_suffix(".png"))

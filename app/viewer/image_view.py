@@ -73,7 +73,7 @@ class ImageView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.case_region: Region | None = None
         self.notes: tuple[str, ...] = ()
-        self.own_presets: tuple[Preset, ...] = ()
+        self.saved_presets: tuple[Preset, ...] = ()
         self.words_shown = True
         self.inverted = False
         self.editable = True
@@ -94,7 +94,7 @@ class ImageView(QWidget):
         self.pointer = Pointer(self)
         self._keys = ViewKeys(self)
         self.region.moved.connect(self.update)
-        looks.news.changed.connect(self.update)
+        looks.theme_signals.changed.connect(self.update)
 
     # What is shown
 
@@ -244,7 +244,7 @@ class ImageView(QWidget):
     def presets(self) -> tuple[Preset, ...]:
         """The windows of computed tomography, where the image has Hounsfield units, and the user's own."""
         of_ct = PRESETS if self.image is not None and self.image.unit == "HU" else ()
-        return (*of_ct, *self.own_presets)
+        return (*of_ct, *self.saved_presets)
 
     def use_preset(self, preset: Preset) -> None:
         if self.image is not None:

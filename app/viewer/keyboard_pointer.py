@@ -18,7 +18,7 @@ _ARM, _GAP = 9, 3
 _SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
-class Aim:
+class KeyboardPointer:
     """``at``: where the keyboard points, in the widget; ``None`` while the mouse leads."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ def size_text(image: DisplayImage | None, region: Region | None) -> str:
     return localise_number(f"{width * image.spacing_mm[1]:.1f} × {height * image.spacing_mm[0]:.1f} mm")
 
 
-def greys_text(image: DisplayImage, window: Window | None) -> str:
+def window_level_text(image: DisplayImage, window: Window | None) -> str:
     """Width and level of the window in force; empty for colour."""
     return window_text(image, window) if window else ""
 

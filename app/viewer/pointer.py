@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
 from semblance.app.viewer import tools
 from semblance.app.viewer.brush_tool import BrushTool
-from semblance.app.viewer.keyboard_pointer import AIMED, Aim
+from semblance.app.viewer.keyboard_pointer import AIMED, KeyboardPointer
 from semblance.app.viewer.path_tool import PathTool
 from semblance.app.viewer.region_tool import CLICK, RegionTool, cursor_for
 from semblance.app.viewer.ruler import Ruler
@@ -32,7 +32,7 @@ class Pointer:
         self.path = PathTool()
         self.brush = BrushTool()
         self.ruler = Ruler()
-        self.aim = Aim()
+        self.aim = KeyboardPointer()
         self.tool = tools.SELECT
         self._windowing: tuple[QPointF, Window] | None = None
         self._panning: QPointF | None = None

@@ -31,12 +31,12 @@ class SliceBar(QWidget):
         self.slider.setInvertedAppearance(True)
         self.slider.setInvertedControls(True)
         self.slider.setAccessibleName(tr("Slice"))
-        self.slider.setToolTip(tr("Go through the slices (wheel, Page Up, Page Down)"))
+        self.slider.setToolTip(tr("Scroll through the slices (wheel, Page Up, Page Down)"))
         self.play = QToolButton()
         self.play.setCheckable(True)
         self.play.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.play.setToolTip(tr("Run through the slices (C)"))
-        self.play.setAccessibleName(tr("Run through the slices"))
+        self.play.setToolTip(tr("Play the slices (C)"))
+        self.play.setAccessibleName(tr("Play the slices"))
         self.play.setIcon(icon("play"))
         self.pace = QToolButton()
         self.pace.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -93,7 +93,7 @@ class SliceBar(QWidget):
         self.rate = rate
         self._timer.setInterval(round(1000 / rate))
         self.pace.setText(tr("{rate}/s", rate=rate))
-        self.pace.setToolTip(tr("{rate} slices a second while they run by themselves", rate=rate))
+        self.pace.setToolTip(tr("Speed: {rate} slices a second", rate=rate))
         self.pace.setAccessibleName(self.pace.toolTip())
 
     def _choose(self, rate: int) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Jobs, Lane
-from semblance.app.shell.theme import SMALL, colour, font, news, theme
+from semblance.app.shell.theme import SMALL, colour, font, theme, theme_signals
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, same_values
@@ -52,7 +52,7 @@ class SliceStrip(QWidget):
         self._greys: tuple[DisplayImage, Window | None, bool] | None = None
         self._turned = 0
         self._settled = one_shot(self, self._ask, SETTLED_MS)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self.hide()
 

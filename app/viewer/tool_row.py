@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import BASE, colour, font, news, theme
+from semblance.app.shell.theme import BASE, colour, font, theme, theme_signals
 from semblance.app.viewer import tools
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
@@ -62,7 +62,7 @@ class ToolRow(QWidget):
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
-        rule = Rule(upright=True)
+        rule = HLine(upright=True)
         rule.setFixedHeight(16)
         row.addSpacing(_BESIDE)
         row.addWidget(rule)
@@ -76,7 +76,7 @@ class ToolRow(QWidget):
         self.auto.clicked.connect(self.auto_wanted)
         row.addWidget(self.auto)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        news.changed.connect(self._make_room)
+        theme_signals.changed.connect(self._make_room)
 
     def show_tool(self, name: str) -> None:
         self.tools[name].setChecked(True)
@@ -146,11 +146,11 @@ class AutoButton(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Auto"), parent)
         self.setObjectName("auto-window")
-        self.setAccessibleName(tr("Automatic brightness and contrast"))
-        self.setToolTip(tr("Brightness and contrast as the image was opened (0)"))
+        self.setAccessibleName(tr("Automatic window / level"))
+        self.setToolTip(tr("Reset window / level (0)"))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._fit()
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self.setStyleSheet(f"padding: 0 {theme().px(26)}px 0 9px;")

@@ -20,13 +20,13 @@ class Tool:
 
 
 ALL = (
-    Tool(SELECT, "V", tr("Brightness and contrast: drag on the image")),
+    Tool(SELECT, "V", tr("Window / level: drag on the image")),
     Tool(RECTANGLE, "R", tr("Draw a rectangle to search with")),
     Tool(ELLIPSE, "E", tr("Draw an ellipse to search with")),
     Tool(POLYGON, "P", tr("Draw a polygon: click its corners, the first one again to close it")),
-    Tool(FREEHAND, "L", tr("Draw around it in one stroke")),
+    Tool(FREEHAND, "L", tr("Lasso: draw around the region in one stroke")),
     Tool(SEGMENT, "S", tr("Click on a mass to outline it")),
-    Tool(BRUSH, "B", tr("Paint the region; with Alt take away; [ and ] change the size")),
+    Tool(BRUSH, "B", tr("Paint the region. Alt removes pixels. [ and ] change the size")),
     Tool(RULER, "M", tr("Measure: drag a line")),
 )
 

@@ -96,7 +96,7 @@ def _paint_words(painter: QPainter, view: ImageView, renderer: Renderer) -> None
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
         Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.under), view.size_text),
-        Qt.Corner.BottomRightCorner: (overlay_text.greys_text(image, view.window_level),),
+        Qt.Corner.BottomRightCorner: (overlay_text.window_level_text(image, view.window_level),),
     }
     row_mm = image.spacing_mm[0] if image.spacing_mm is not None else None
     draw_words(painter, view.rect(), view.viewport, told, row_mm, lower=view.edges is not None)

@@ -17,7 +17,7 @@ _KEYS = ("8", "9", "2")
 MOST = 20
 
 
-def own_presets(settings: Settings) -> tuple[Preset, ...]:
+def saved_presets(settings: Settings) -> tuple[Preset, ...]:
     """The user's, in the order they were kept; damaged entries are left out."""
     try:
         entries = json.loads(settings.text(_KEY, "[]"))
@@ -29,27 +29,27 @@ def own_presets(settings: Settings) -> tuple[Preset, ...]:
     return tuple(Preset(keys[place], *entry) for place, entry in enumerate(kept))
 
 
-def keep_preset(view: ImageView, settings: Settings, name: str) -> None:
+def save_preset(view: ImageView, settings: Settings, name: str) -> None:
     """Keep the greys in force under ``name``; one of the same name is replaced."""
     image, window = view.image, view.window_level
     if image is None or window is None or not name.strip():
         return
     low, high = image.value(window.low), image.value(window.high)
-    others = [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name.strip()]
+    others = [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name.strip()]
     _write(settings, [*others[-(MOST - 1) :], (name.strip(), high - low, (low + high) / 2)])
-    view.own_presets = own_presets(settings)
+    view.saved_presets = saved_presets(settings)
 
 
-def forget_preset(view: ImageView, settings: Settings, name: str) -> None:
-    _write(settings, [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name])
-    view.own_presets = own_presets(settings)
+def delete_preset(view: ImageView, settings: Settings, name: str) -> None:
+    _write(settings, [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name])
+    view.saved_presets = saved_presets(settings)
 
 
-def ask_to_keep(view: ImageView, settings: Settings, parent: QWidget) -> None:
+def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) -> None:
     """Ask for the name to keep the greys in force under."""
-    name, given = QInputDialog.getText(parent, tr("Keep these greys"), tr("Name of the preset:"))
+    name, given = QInputDialog.getText(parent, tr("Save as window preset"), tr("Name of the preset:"))
     if given:
-        keep_preset(view, settings, name)
+        save_preset(view, settings, name)
 
 
 def _write(settings: Settings, entries: list[tuple[str, float, float]]) -> None:

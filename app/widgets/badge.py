@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import SMALL, colour, plain_tip, theme
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.core.language import tr
 
 HEIGHT = 18
 _PAD, _ICON, _GAP = 6, 12, 3
 #: kind -> (text, icon, tip)
 KINDS = {
-    "held-out": (tr("held-out patients"), "lock", tr("Measured on patients the metric never saw.")),
-    "held-out cases": (tr("held-out cases"), "lock", tr("Measured on cases the metric never saw.")),
-    "training": (tr("training"), "", tr("Measured on the very cases the metric was trained on.")),
+    "held-out": (tr("held-out patients"), "lock", tr("Tested on patients not used for training.")),
+    "held-out cases": (tr("held-out cases"), "lock", tr("Tested on cases not used for training.")),
+    "training": (tr("training"), "", tr("Measured on the training data.")),
     "unknown": (
         tr("unknown patients"),
         "help",
@@ -70,7 +70,7 @@ class Badge(QWidget):
 def badge_size(kind: str, text: str = "") -> QSize:
     """The room a badge takes."""
     usual, name, _ = KINDS[kind]
-    width = lettering(SMALL, 500).width(text or usual) + 2 * _PAD + (theme().px(_ICON) + _GAP if name else 0)
+    width = text_cache(SMALL, 500).width(text or usual) + 2 * _PAD + (theme().px(_ICON) + _GAP if name else 0)
     return QSize(int(width) + 2, theme().px(HEIGHT))
 
 
@@ -100,5 +100,5 @@ def paint_badge(painter: QPainter, where: QRect, kind: str, text: str = "", rati
         left += side + _GAP
     line = QRect(left, where.y(), where.right() + 1 - _PAD - left + 1, where.height())
     shade = tokens.text if kind == "stale" else tokens.second
-    lettering(SMALL, 500).draw(painter, line, text or usual, shade)
+    text_cache(SMALL, 500).draw(painter, line, text or usual, shade)
     painter.restore()

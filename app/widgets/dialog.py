@@ -44,7 +44,7 @@ def form() -> QFormLayout:
     return fields
 
 
-def go_button(text: str) -> QPushButton:
+def accept_button(text: str) -> QPushButton:
     """What the dialog is for; Enter presses it."""
     button = QPushButton(text)
     set_look(button, primary=True)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.theme import BASE, colour, theme
 from semblance.app.widgets.cards.case_drag import dragged_case
-from semblance.app.widgets.text_cache import CENTRE, lettering
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 
 
 class DropTarget(QWidget):
@@ -61,7 +61,7 @@ class DropTarget(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(colour(tokens.accent), 2))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(5, 5, -5, -5), 4, 4)
-        lettering(BASE, 600).draw(painter, self.rect(), self._text, tokens.text, CENTRE)
+        text_cache(BASE, 600).draw(painter, self.rect(), self._text, tokens.text, CENTRE)
         painter.end()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from semblance.app.shell.theme import news, set_look, theme
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import vbox
 
 WIDEST = 320
@@ -30,7 +30,7 @@ class EmptyState(QWidget):
     ) -> None:
         super().__init__(parent)
         self._then: Callable[[], object] | None = None
-        self._sign, self._title, self._text = Sign(icon, "third", 24), QLabel(), QLabel()
+        self._sign, self._title, self._text = IconLabel(icon, "third", 24), QLabel(), QLabel()
         self._button = QPushButton()
         self._button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._button.clicked.connect(self._pressed)
@@ -57,7 +57,7 @@ class EmptyState(QWidget):
         down.addStretch(3)
         self.set_icon(icon)
         self.say(title, text, button)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def _fit(self) -> None:

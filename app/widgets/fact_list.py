@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 
 NAMES = 88
@@ -31,7 +31,7 @@ class FactList(QWidget):
             label.setVisible(False)
             self._names[name] = label
             self._grid.addWidget(label, row, 0)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_fact(self, name: str, value: str | None, tip: str = "") -> None:

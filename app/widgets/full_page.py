@@ -11,7 +11,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.core.language import tr
 
-RANKING = (tr("Ranking"), tr("Back to the ranking (Esc)"))
+RANKING = (tr("Similar cases"), tr("Back to the similar cases (Esc)"))
 
 
 class FullPage(Panel):

@@ -6,16 +6,16 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.icons import icon_pixmap
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 
 
-class Sign(QWidget):
+class IconLabel(QWidget):
     """``icon``, ``size`` px wide, in the theme's colour called ``shade``; sharp on every screen."""
 
     def __init__(self, icon: str, shade: str = "second", size: int = 16) -> None:
         super().__init__()
         self.icon, self._shade, self._size = icon, shade, size
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def _fit(self) -> None:

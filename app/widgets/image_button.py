@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from semblance.app.shell.theme import SMALL, colour, theme
-from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, lettering
+from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
 
 _CAPTION, _GAP = 18, 4
 
@@ -67,14 +67,14 @@ class ImageButton(QAbstractButton):
             )
             painter.drawImage(at, self._image)
         elif self._words:
-            lettering(SMALL).draw(painter, well, self._words, tokens.image_text, CENTRE)
+            text_cache(SMALL).draw(painter, well, self._words, tokens.image_text, CENTRE)
         if self.isEnabled() and (self.underMouse() or self.isDown()) and self._pressable:
             painter.setPen(QPen(colour(tokens.accent), 2))
             painter.drawRect(QRectF(well).adjusted(1, 1, -1, -1))
         line = QRect(0, self.height() - foot, self.width(), foot)
         weight, shade = (600, tokens.text) if self._pressable else (400, tokens.second)
-        lettering(SMALL, weight).draw(painter, line, self._caption, shade, LEFT)
-        lettering(SMALL).draw(painter, line, self._key, tokens.second, RIGHT)
+        text_cache(SMALL, weight).draw(painter, line, self._caption, shade, LEFT)
+        text_cache(SMALL).draw(painter, line, self._key, tokens.second, RIGHT)
         painter.end()
 
     @property

@@ -10,7 +10,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import PanelHeader
 
 
-class ImageHead(PanelHeader):
+class ImageHeader(PanelHeader):
     """Which of them it is, and its name."""
 
     def __init__(self, title: str) -> None:
@@ -18,7 +18,7 @@ class ImageHead(PanelHeader):
         self._row.setContentsMargins(12, 0, 12, 0)
 
 
-def side_by_side(heads: Sequence[ImageHead], images: Sequence[QWidget]) -> QHBoxLayout:
+def side_by_side(heads: Sequence[ImageHeader], images: Sequence[QWidget]) -> QHBoxLayout:
     """All equally wide, each image under its head."""
     sides = hbox(spacing=1)
     for head, image in zip(heads, images, strict=True):

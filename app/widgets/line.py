@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame
 from semblance.app.shell.theme import set_look
 
 
-class Rule(QFrame):
+class HLine(QFrame):
     """Lies between what stands above each other; ``upright``: between what stands side by side."""
 
     def __init__(self, *, upright: bool = False) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.finding_chip import SIDE, UNKNOWN, chip_pixmap
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
@@ -31,7 +31,7 @@ class NearestChips(QWidget):
         super().__init__()
         self._chips: list[tuple[int, str]] = []
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        news.changed.connect(self.updateGeometry)
+        theme_signals.changed.connect(self.updateGeometry)
 
     def show_findings(self, columns: CaseColumns, findings: Sequence[str | None]) -> None:
         """What the nearest have, the nearest first."""

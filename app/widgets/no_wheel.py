@@ -7,7 +7,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSlider, QWidget
 
 
-class Choice(QComboBox):
+class NoWheelComboBox(QComboBox):
     """A drop-down choice whose value a wheel on its way down the panel leaves as it is."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -18,7 +18,7 @@ class Choice(QComboBox):
         event.ignore()
 
 
-class Slide(QSlider):
+class NoWheelSlider(QSlider):
     """A slider that is dragged or moved by keys; the wheel scrolls what it stands in."""
 
     def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:

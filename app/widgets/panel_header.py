@@ -9,10 +9,10 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
-from semblance.app.shell.theme import BASE, font, news, set_look, theme
+from semblance.app.shell.theme import BASE, font, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.core.language import tr
 
 HEIGHT = 32
@@ -30,7 +30,7 @@ class _Header(QFrame):
         # Shown before it has its place, it would be a window for a moment.
         if not help_button:
             self._help.hide()
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def add_action(self, widget: QWidget) -> None:
@@ -103,7 +103,7 @@ class TabHeader(_Header):
         for tab in tabs:
             self.tabs.addTab(tab)
         self.tabs.currentChanged.connect(self.changed)
-        self._choice = Choice()
+        self._choice = NoWheelComboBox()
         self._choice.setAccessibleName(title or tr("Panel"))
         self._choice.addItems(list(tabs))
         self._choice.activated.connect(self.tabs.setCurrentIndex)

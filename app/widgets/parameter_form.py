@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
-from semblance.app.shell.theme import news, plain_tip, set_look, theme
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.file_field import FileField
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.no_wheel import Choice
+from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.number_field import NumberField, value_text
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.parameters import Parameter, Value
@@ -46,7 +46,7 @@ class ParameterForm(QWidget):
         self._rows: dict[str, _Row] = {}
         self._header = SectionHeader(title)
         self._header.action_wanted.connect(self.set_paper_values)
-        self._meaning = Words(role="small")
+        self._meaning = WrappedLabel(role="small")
         self._meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -58,7 +58,7 @@ class ParameterForm(QWidget):
         layout.addLayout(self._grid)
         layout.addWidget(self._meaning)
         self.set_parameters(parameters, title=title)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def set_parameters(self, parameters: Sequence[Parameter], *, title: str = "") -> None:
         """Show other parameters, at their defaults."""
@@ -128,7 +128,7 @@ class ParameterForm(QWidget):
         editor.setAccessibleName(tr_name(parameter.title))
         editor.setAccessibleDescription(tr_name(parameter.meaning))
         (editor.focusProxy() or editor).installEventFilter(self)
-        problem = Words(role="error")
+        problem = WrappedLabel(role="error")
         problem.hide()
         row = _Row(parameter, editor, problem)
         self._rows[parameter.name] = row
@@ -161,7 +161,7 @@ class ParameterForm(QWidget):
             box.toggled.connect(self._changed)
             return box
         if parameter.choices:
-            combo = Choice()
+            combo = NoWheelComboBox()
             combo.addItems(list(parameter.choices))
             combo.setCurrentText(value_text(parameter.default))
             combo.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

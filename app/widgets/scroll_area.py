@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 
-class Scrolled(QScrollArea):
+class PanelScrollArea(QScrollArea):
     """``inner`` as wide as there is room; where there is too little height it scrolls up and down."""
 
     def __init__(self, inner: QWidget) -> None:

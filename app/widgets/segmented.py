@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.theme import BASE, colour, theme
-from semblance.app.widgets.text_cache import CENTRE, lettering
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.language import tr
 
 
@@ -54,7 +54,7 @@ class Segmented(QWidget):
         self._told()
 
     def sizeHint(self) -> QSize:
-        face = lettering(BASE, 600)
+        face = text_cache(BASE, 600)
         widest = max(face.width(text) for _, text in self._options)
         return QSize(int(widest + 24) * len(self._options), theme().px(26))
 
@@ -89,7 +89,7 @@ class Segmented(QWidget):
                 painter.drawRoundedRect(QRectF(part).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3)
             shade = tokens.text if chosen else tokens.second
             shade = shade if self.isEnabled() else tokens.disabled
-            face = lettering(BASE, 600 if chosen else 400)
+            face = text_cache(BASE, 600 if chosen else 400)
             face.draw(painter, part.adjusted(6, 0, -6, 0), text, shade, CENTRE)
         painter.end()
 

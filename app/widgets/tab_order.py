@@ -133,7 +133,7 @@ def show_in_scroll_areas(widget: QWidget) -> None:
         around = around.parentWidget()
 
 
-def say_name(box: QComboBox, name: str) -> None:
+def set_accessible_name(box: QComboBox, name: str) -> None:
     """What screen readers call ``box``, which already stands in its place.
 
     On Linux Qt tells them the chosen text in place of the accessible name, and the label where there is one.

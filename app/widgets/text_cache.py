@@ -18,28 +18,28 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Lettering:
-    """One font, for painting single lines by hand. Get it from :func:`lettering`, it is shared."""
+class TextCache:
+    """One font, for painting single lines by hand. Get it from :func:`text_cache`, it is shared."""
 
-    def __init__(self, face: QFont, narrow: Lettering | None = None) -> None:
+    def __init__(self, face: QFont, narrow: TextCache | None = None) -> None:
         self.font = face
         self._metrics = QFontMetricsF(face)
         self._cap, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
         self._narrow = narrow
         self._widths: dict[str, float] = {}
-        self._fitted: dict[tuple[str, int, bool], tuple[str, Lettering]] = {}
+        self._fitted: dict[tuple[str, int, bool], tuple[str, TextCache]] = {}
         self._glyphs: dict[str, QStaticText] = {}
 
     def width(self, text: str) -> float:
         return _once(self._widths, text, self._metrics.horizontalAdvance)
 
-    def fitted(self, text: str, room: int, *, middle: bool = False) -> tuple[str, Lettering]:
+    def fitted(self, text: str, room: int, *, middle: bool = False) -> tuple[str, TextCache]:
         """What fits into ``room`` px: the text, or in narrower letters, or shortened."""
         if self.width(text) <= room:
             return text, self
         return _once(self._fitted, (text, room, middle), self._fit)
 
-    def _fit(self, wanted: tuple[str, int, bool]) -> tuple[str, Lettering]:
+    def _fit(self, wanted: tuple[str, int, bool]) -> tuple[str, TextCache]:
         text, room, middle = wanted
         if self._narrow is not None:
             return self._narrow.fitted(text, room, middle=middle)
@@ -77,24 +77,24 @@ class Lettering:
         return shaped
 
 
-def lettering(size: int, weight: int = 400) -> Lettering:
+def text_cache(size: int, weight: int = 400) -> TextCache:
     """The shared lettering of a text size and weight under the theme in force."""
     face = font(size, weight)
     return _lettering(face.family(), face.pixelSize(), weight)
 
 
 @lru_cache(maxsize=32)
-def _lettering(family: str, pixels: int, weight: int) -> Lettering:
+def _lettering(family: str, pixels: int, weight: int) -> TextCache:
     face = QFont(family)
     face.setPixelSize(pixels)
     face.setWeight(QFont.Weight(weight))
     face.setFeature(QFont.Tag("tnum"), 1)
-    narrow: Lettering | None = None
+    narrow: TextCache | None = None
     for stretch in reversed(_NARROWER):
         squeezed = QFont(face)
         squeezed.setStretch(stretch)
-        narrow = Lettering(squeezed, narrow)
-    return Lettering(face, narrow)
+        narrow = TextCache(squeezed, narrow)
+    return TextCache(face, narrow)
 
 
 def _once(known: dict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:

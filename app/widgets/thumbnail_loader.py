@@ -51,7 +51,7 @@ class ThumbnailSource(QObject):
         raise NotImplementedError
 
 
-class Thumbnails(ThumbnailSource):
+class ThumbnailLoader(ThumbnailSource):
     """A cache of at most ``limit`` bytes over ``fetch``.
 
     ``fetch(rows, done)`` gets at most ``batch`` catalogue rows and later calls ``done`` exactly once, on the
@@ -139,7 +139,7 @@ class Thumbnails(ThumbnailSource):
         self._asked.difference_update(rows)
         for image in answer:
             if image.pixels is None:
-                self._problems[image.row] = image.problem or tr("not readable")
+                self._problems[image.row] = image.problem or tr("could not be read")
             else:
                 self._keep(image.row, as_image(image.pixels))
         if answer:

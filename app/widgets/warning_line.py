@@ -5,18 +5,18 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox
 
 
-class Caution(QWidget):
+class WarningLine(QWidget):
     """``say(text, tip)``; gone while there is no text. ``role``: as for a label."""
 
     def __init__(self, role: str = "") -> None:
         super().__init__()
         self._words = ElidedLabel(role=role)
         row = hbox(self, spacing=6)
-        row.addWidget(Sign("warning", "text", 14))
+        row.addWidget(IconLabel("warning", "text", 14))
         row.addWidget(self._words, 1)
         self.hide()
 

@@ -9,7 +9,7 @@ from semblance.app.shell.theme import set_look
 from semblance.core.language import translate
 
 
-class Words(QLabel):
+class WrappedLabel(QLabel):
     """Never taken for HTML, whatever a file or a finding is called; what ``core`` says is said in the user's
     language.
 

@@ -1,281 +1,281 @@
-"""What each command does: the wiring between actions, dialogs and operations."""
+"""The commands of the window: what each does, beside those the parts of the program bring themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
-from semblance.app.library import demo_library, library_commands, maintenance_commands
-from semblance.app.metrics import extract_features, metric_commands, slider_operations, train_metric
-from semblance.app.metrics.extract_dialog import ExtractDialog
-from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
-from semblance.app.reports import report_commands
-from semblance.app.research import experiment_commands
+from semblance.app.evaluation import score_metric
+from semblance.app.library.library_commands import LibraryCommands
+from semblance.app.library.maintenance_commands import MaintenanceCommands
+from semblance.app.metrics.metric_commands import MetricCommands
+from semblance.app.reports.report_commands import ReportCommands
+from semblance.app.research.experiment_commands import ExperimentCommands
 from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.example_commands import ExampleCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.search.saved.search_commands import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
-from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.log_folder import open_log_folder
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
-from semblance.app.window import panel_focus
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
+from semblance.app.window.panel_focus import PanelFocus
+from semblance.app.window.panels import Panels
+from semblance.app.window.top_bar import TopBar
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
-from semblance.core.searches.query import Query
-
-if TYPE_CHECKING:
-    from semblance.app.library.panel import LibraryPanel
-    from semblance.app.search.similar.panel import RankingPanel
-    from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.main_window import MainWindow
+from semblance.core.log import log_folder
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
 
 class Commands(QObject):
-    """Connects every action of one window."""
+    """Every command of one window by its id: see :data:`semblance.app.shell.actions.COMMANDS`.
 
-    def __init__(self, window: MainWindow) -> None:
+    ``show_map``: bring the map to the front · ``record_view``: record how the search is shown. Panels are
+    built by the commands that need them, not before.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        window: QMainWindow,
+        panels: Panels,
+        layout: DockLayout,
+        full: FullPages,
+        top: TopBar,
+        show_map: Callable[[], object],
+        record_view: Callable[[], object],
+    ) -> None:
         super().__init__(window)
-        self._window, self._context, self._state = window, window.context, window.context.state
+        self._context, self._window = context, window
+        self._panels, self._layout, self._full = panels, layout, full
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
-        self.searches = SearchCommands(window)
-        self.examples = ExampleCommands(window)
-        self._runs: dict[str, Callable[[], object]] = {
-            "new_library": lambda: library_commands.new_from_file(window),
-            "new_library_folder": lambda: library_commands.new_from_folder(window),
-            "open_library": lambda: library_commands.open_library(window),
-            "demo": lambda: demo_library.open_demo(self._context),
-            "import_more": lambda: library_commands.import_more(window),
-            "import_file": lambda: library_commands.import_file(window),
-            "not_read": lambda: library_commands.show_not_read(window),
-            "relink": lambda: library_commands.relink(window),
-            "back_up": lambda: maintenance_commands.back_up(window),
-            "restore": lambda: maintenance_commands.restore(window),
-            "check_library": lambda: maintenance_commands.check(window),
-            "exports": lambda: maintenance_commands.show_exports(window),
-            "report": lambda: report_commands.write(window),
-            "open_report": lambda: report_commands.reopen(window),
-            "close_library": lambda: libraries.close_library(self._context),
-            "quit": window.close,
-            "palette": self.show_palette,
+        self.focus = PanelFocus(context, panels, layout, full, top)
+        self.library = LibraryCommands(context, window)
+        self.maintenance = MaintenanceCommands(context, window)
+        self.metrics = MetricCommands(context, window)
+        self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
+        self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
+        self.examples.name_requested.connect(self.name_concept)
+        self.reports = ReportCommands(context, window, panels.cases_shown)
+        self.experiments = ExperimentCommands(context, window, panels.thumbnails)
+        self.experiments.case_requested.connect(full.look_at_case)
+        self.experiments.help_requested.connect(self.show_help)
+        self._commands: dict[str, Callable[[], object]] = {
+            **self._window_commands(),
+            **self.focus.commands,
+            **self.library.commands,
+            **self.maintenance.commands,
+            **self.metrics.commands,
+            **self.searches.commands,
+            **self.examples.commands,
+            **self.reports.commands,
+            **self.experiments.commands,
+            # Looking at cases
             "find_case": self.find_case,
             "copy_case_id": self.copy_case_id,
-            "menus": self.go_to_menus,
-            "close_messages": window.message_bar.clear,
+            "ask_case": self.ask_case,
+            "compare": self.compare,
+            "view_large": self.view_full_size,
+            "header": self.show_header_in_use,
+            "next_case": partial(self.step, 1),
+            "previous_case": partial(self.step, -1),
+            "region": self.draw_region,
+            "whole_image": partial(search_operations.ask_region, context, None),
+            "show_alike": self.show_near_duplicates,
+            "no_good_match": self.show_options,
+            "why": partial(layout.show_side, "why"),
+            # Refining
+            "refine": self.refine,
+            "judge_alike": partial(self.judge, 1),
+            "judge_not_alike": partial(self.judge, -1),
+            "judge_closer": self.judge_closer,
+            "ask_next": full.ask_next,
+            "undo_judgement": full.undo_judgement,
+            "redo_judgement": partial(refine_metric.redo, context),
+            "reset_judgements": partial(refine_metric.reset, context),
+            "save_refined": self.save_refined,
+            # Training and evaluation
+            "train": self.start_training,
+            "stop_training": self.stop_training,
+            "two_metrics": full.two_metrics,
+            "map": show_map,
+            "score": partial(score_metric.score, context),
+            "save_plot": self.save_plot,
+        }
+        glide = context.actions["glide"]
+        glide.setChecked(context.settings.flag(GLIDE, default=True))
+        glide.toggled.connect(partial(context.settings.set_flag, GLIDE))
+
+    def _window_commands(self) -> Mapping[str, Callable[[], object]]:
+        return {
+            "quit": self._window.close,
+            "palette": self.show_palette,
             "theme": self.switch_theme,
             "language": self.switch_language,
-            "text_larger": lambda: self.scale_text(1),
-            "text_smaller": lambda: self.scale_text(-1),
-            "layout": self.reset_layout,
+            "text_larger": partial(self.scale_text, 1),
+            "text_smaller": partial(self.scale_text, -1),
+            "layout": self._layout.reset,
             "full_screen": self.full_screen,
-            "ask_case": self.ask_case,
-            "compare": lambda: window.full.compare(window.ranking.grid.current()),
-            "view_large": self.view_large,
-            "header": self.ask_header,
-            "next_case": lambda: window.library.step(1),
-            "previous_case": lambda: window.library.step(-1),
-            "ask_file": self.ask_file,
-            "region": lambda: window.query.set_tool("rectangle"),
-            "whole_image": lambda: search_operations.ask_region(self._context, None),
-            "why": lambda: window.show_side("why"),
-            "refine": self.refine,
-            "go_library": lambda: panel_focus.to_library(window),
-            "go_query": lambda: panel_focus.to_query(window),
-            "go_ranking": lambda: panel_focus.to_ranking(window),
-            "go_side": lambda: panel_focus.to_side(window),
-            "go_evaluation": lambda: panel_focus.to_evaluation(window),
-            "go_metric": lambda: panel_focus.to_metric(window),
-            "judge_alike": lambda: window.ranking.judging.judge(1),
-            "judge_not_alike": lambda: window.ranking.judging.judge(-1),
-            "judge_closer": self.judge_closer,
-            "ask_next": window.full.ask_next,
-            "undo_judgement": window.full.undo_judgement,
-            "redo_judgement": lambda: refine_metric.redo(self._context),
-            "reset_judgements": lambda: refine_metric.reset(self._context),
-            "save_refined": self.save_refined,
-            "extract": self.extract,
-            "train": self.start_training,
-            "prepare_slider": self.prepare_slider,
-            "stop_training": self.stop_training,
-            "score": lambda: train_metric.score(self._context),
-            "two_metrics": window.full.two_metrics,
-            "experiments": lambda: experiment_commands.show(window),
-            "metric_card": lambda: metric_commands.show_card(window),
-            "export_metric": lambda: metric_commands.export(window),
-            "import_metric": lambda: metric_commands.bring_in(window),
-            "map": self.show_map,
-            "save_search": self.searches.save,
-            "branch_search": self.searches.branch,
-            "searches": self.searches.show,
-            "rank_again": lambda: search_operations.rank(self._context),
-            "save_plot": self.save_plot,
-            "help": lambda: self.show_help(panel_focus.panel_of_keyboard(window)),
-            "words": lambda: self.show_help("glossary"),
+            "help": self.show_panel_help,
+            "words": partial(self.show_help, "glossary"),
+            "log_folder": self.open_log_folder,
             "about": self.about,
-            "show_alike": self.show_alike,
-            "no_good_match": self.show_options,
-        } | self.examples.runs
-        glide = window.actions_["glide"]
-        glide.setChecked(self._context.settings.flag(GLIDE, default=True))
-        glide.toggled.connect(lambda on: self._context.settings.set_flag(GLIDE, on))
+        }
 
     def run(self, command: str) -> None:
-        """What the command does, unless it is one that is only switched on and off."""
-        run = self._runs.get(command)
+        """Run the command, unless it is one that is only switched on and off."""
+        run = self._commands.get(command)
         if run is not None:
             run()
 
-    # Asking
+    # Cases
+
+    def selected_cases(self) -> list[int]:
+        """Catalogue rows of the cases selected where the keyboard is, or of the case that is compared."""
+        columns = self._context.state.columns
+        if self._full.comparing:
+            index = columns.index_of_id(self._panels.compare.current_case() or "")
+            return [int(columns.case_row[index])] if index >= 0 else []
+        focus, library = QApplication.focusWidget(), self._panels.library
+        in_library = focus is not None and library.isAncestorOf(focus)
+        grid = library.grid if in_library else self._panels.ranking.grid
+        return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
 
     def find_case(self) -> None:
-        self._window.docks["library"].bring()
-        self._window.arrangement.open_rail("filter")
+        """Type into the filter of the library."""
+        self._layout.docks["library"].bring()
+        self._layout.open_library_panel("filter")
+
+    def compare(self) -> None:
+        """The query beside the current case."""
+        self._full.compare(self._panels.ranking.grid.current())
 
     def ask_case(self) -> None:
-        """With the region drawn on the case that is compared, else with a whole case."""
-        if self._window.full.comparing and self._window.compare.drawn is not None:
-            self._window.compare.ask_region()
+        """Search with the region drawn on the case that is compared, else with a whole case."""
+        if self._full.comparing and self._panels.compare.drawn is not None:
+            self._panels.compare.ask_region()
         else:
-            self._cases_in_use().ask_current()
-
-    def _cases_in_use(self) -> RankingPanel | LibraryPanel:
-        in_ranking = self._window.ranking.isAncestorOf(QApplication.focusWidget() or self._window)
-        return self._window.ranking if in_ranking else self._window.library
-
-    def ask_file(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._window,
-            tr("Ask with an image"),
-            "",
-            search_operations.FILES,
-        )
-        if chosen:
-            search_operations.ask(self._context, Query(image=Path(chosen)))
+            self._panels.cases_in_use().ask_current()
 
     def copy_case_id(self) -> None:
-        case = self._cases_in_use().current_case() or self._window.ranking.current_case()
+        """Copy the id of the current case."""
+        case = self._panels.cases_in_use().current_case() or self._panels.ranking.current_case()
         if case:
             QGuiApplication.clipboard().setText(case)
 
-    # Looking
-
-    def view_large(self) -> None:
+    def view_full_size(self) -> None:
         """The case the keyboard is at, else the query."""
-        window = self._window
-        row = self._case_at_hand()
+        row, library = self._current_row(), self._panels.library.grid
         if row is not None:
-            window.full.look_at_case(row)
-        elif self._state.query is not None:
-            window.full.look_at_query()
-        elif window.library.grid.current() >= 0:
-            window.full.look_at_case(window.library.grid.current())
+            self._full.look_at_case(row)
+        elif self._context.state.query is not None:
+            self._full.look_at_query()
+        elif library.current() >= 0:
+            self._full.look_at_case(library.current())
 
-    def ask_header(self) -> None:
-        """What the file says of the large image, of the case the keyboard is at, or of the query."""
-        window = self._window
-        row = self._case_at_hand()
-        if window.pages.currentWidget() is window.full.pages().get("large"):
-            self.show_header(window.large.pane)
+    def show_header_in_use(self) -> None:
+        """The header of the image in full size, of the case the keyboard is at, or of the query."""
+        row, library = self._current_row(), self._panels.library.grid
+        if self._full.is_full_size:
+            self.show_header(self._panels.large.pane)
         elif row is not None:
             self._read_header(row)
-        elif window.query.view.image is not None:
-            self.show_header(window.query.pane)
-        elif window.library.grid.current() >= 0:
-            self._read_header(window.library.grid.current())
+        elif self._panels.query.view.image is not None:
+            self.show_header(self._panels.query.pane)
+        elif library.current() >= 0:
+            self._read_header(library.current())
 
     def show_header(self, pane: ImagePane) -> None:
-        """What the file in ``pane`` says, of a series that of the slice seen."""
+        """The header of the file in ``pane``, of a series that of the slice shown."""
         self._read_header(pane.source[1], pane.place)
 
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         if self._header is None:
             self._header = HeaderDialog(self._context, self._window)
-        self._header.read(self._state.path, what, place)
+        self._header.read(self._context.state.path, what, place)
         self._header.show()
         self._header.raise_()
         self._header.search.setFocus()
 
-    def _case_at_hand(self) -> int | None:
+    def _current_row(self) -> int | None:
         """The row of the case that is current where the keyboard is, outside the query."""
         focus = QApplication.focusWidget()
-        for grid in (self._window.library.grid, self._window.ranking.grid):
+        for grid in (self._panels.library.grid, self._panels.ranking.grid):
             if focus is grid and grid.current() >= 0:
                 return grid.current()
         return None
 
+    def step(self, by: int) -> None:
+        """Search with the case ``by`` places further in the library."""
+        self._panels.library.step(by)
+
+    def draw_region(self) -> None:
+        """Draw a rectangle on the query's image."""
+        self._panels.query.set_tool("rectangle")
+
+    def show_near_duplicates(self) -> None:
+        """Show the near-duplicates of the current case beside it, or group them again."""
+        self._panels.ranking.show_alike()
+
+    def show_options(self) -> None:
+        """How near a case must be to count as a match."""
+        self._panels.ranking.options.open()
+
     # Metrics
 
-    def extract(self) -> None:
-        if self._state.library is None:
-            return
-        dialog = ExtractDialog(self._state.library, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            extract_features.extract(self._context, dialog.extractor(), dialog.settings(), dialog.name())
-        dialog.deleteLater()
+    def judge(self, verdict: int) -> None:
+        """More (1) or less (-1) like the current case."""
+        self._panels.ranking.judging.judge(verdict)
 
-    def train(self) -> None:
-        """Show the Train panel, ready to go."""
-        self._window.show_side("train")
-        self._window.train.train_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
+    def judge_closer(self) -> None:
+        """The current case is closer to the query than another."""
+        self._panels.ranking.judging.compare_current()
+
+    def save_plot(self) -> None:
+        """Save the plots of the evaluation."""
+        self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:
-        self._window.train.train()
+        """Train the learners chosen in the Train panel."""
+        self._panels.side.train.train()
 
     def stop_training(self) -> None:
-        self._window.train.stop()
-
-    def prepare_slider(self) -> None:
-        """Train the steps between visual and diagnostic likeness."""
-        if self._state.library is None:
-            return
-        dialog = PrepareSliderDialog(self._state.library, self._state.features, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            slider_operations.prepare(self._context, dialog.request())
-        dialog.deleteLater()
-
-    def show_map(self) -> None:
-        """The map of the library, with room for it."""
-        self._window.map_links.show()
+        """End the training and keep the best so far."""
+        self._panels.side.train.stop()
 
     def refine(self) -> None:
         """Show the judgements; the keyboard goes to the newest."""
-        self._window.show_side("refine")
-        self._window.side.refine.go_to_judgements()
+        self._layout.show_side("refine")
+        self._panels.side.refine.go_to_judgements()
 
-    def judge_closer(self) -> None:
-        self._window.ranking.judging.compare_current()
-
-    def show_alike(self) -> None:
-        self._window.ranking.show_alike()
-
-    def show_options(self) -> None:
-        """When nothing in the ranking is called near."""
-        self._window.ranking.options.open()
-
-    def save_plot(self) -> None:
-        self._window.evaluation.save_plot()
+    def name_concept(self) -> None:
+        """Ask for the name of a new concept in the Refine panel."""
+        self._layout.show_side("refine")
+        self._panels.side.concepts.ask_name()
 
     def save_refined(self) -> None:
-        """Ask for a name, then keep the refined metric."""
-        state = self._state
+        """Ask for a name, then save the refined metric."""
+        state = self._context.state
         if state.library is None or state.search is None or "judged" not in state.there:
             return
         taken = [metric.name for metric in state.library.metrics]
-        dialog = SaveRefinedDialog(
-            state.search.metric, state.judged, taken, refine_metric.author(self._context), self._window
-        )
+        author = refine_metric.author(self._context)
+        dialog = SaveRefinedDialog(state.search.metric, state.judged, taken, author, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             refine_metric.save_metric(self._context, dialog.name(), dialog.author())
         dialog.deleteLater()
@@ -283,14 +283,13 @@ class Commands(QObject):
     # View and help
 
     def show_palette(self) -> None:
+        """All commands, found by a few letters."""
         if self._palette is None:
             self._palette = CommandPalette(self._window)
-        self._palette.open(self._window.actions_.entries())
-
-    def go_to_menus(self) -> None:
-        self._window.top.go_to_menus()
+        self._palette.open(self._context.actions.entries())
 
     def switch_theme(self) -> None:
+        """From dark to light, or back."""
         settings = self._context.settings
         settings.theme = "light" if settings.theme == "dark" else "dark"
         self._apply_theme()
@@ -301,12 +300,13 @@ class Commands(QObject):
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
             tr(
-                "{language}: Semblance speaks it from its next start on.",
+                "The language changes to {language} at the next start.",
                 language=LANGUAGES[settings.language],
             )
         )
 
     def scale_text(self, step: int) -> None:
+        """Larger (1) or smaller (-1) text."""
         settings = self._context.settings
         nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - settings.text_scale))
         settings.text_scale = SCALES[min(len(SCALES) - 1, max(0, nearest + step))]
@@ -317,30 +317,36 @@ class Commands(QObject):
         if isinstance(application, QApplication):
             set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
 
-    def reset_layout(self) -> None:
-        self._window.arrangement.place(self._window.docks)
-        for dock in self._window.docks.values():
-            dock.wanted = True
-            dock.setVisible(self._state.library is not None)
-        self._window.arrangement.usual_sizes()
-
     def full_screen(self) -> None:
+        """Fill the screen, or not any more."""
         if self._window.isFullScreen():
             self._window.showNormal()
         else:
             self._window.showFullScreen()
 
+    def show_panel_help(self) -> None:
+        """The help page of the panel the keyboard is in."""
+        self.show_help(self.focus.panel_of_keyboard())
+
     def show_help(self, page: str) -> None:
+        """A help page by its name or by that of its panel."""
         if self._help is None:
             self._help = HelpDialog(self._window)
         self._help.show_page(page)
 
     def show_jobs(self) -> None:
+        """What runs in the background."""
         from semblance.app.window.jobs_dialog import JobsDialog
 
         JobsDialog(self._context, self._window).show()
 
+    def open_log_folder(self) -> None:
+        """Show the folder of the log in the system's file manager, or say where it is."""
+        if not open_log_folder():
+            self._context.messages.info(tr("The log is in {folder}.", folder=log_folder()))
+
     def about(self) -> None:
+        """What the program is, and its version."""
         from importlib.metadata import version
 
         QMessageBox.about(

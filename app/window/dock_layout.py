@@ -1,4 +1,4 @@
-"""Where the docks are and how large: as they usually are, as they were left, and in a narrow window."""
+"""The docks of the window: which there are, where they are and how large, and what a narrow window folds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 
-from semblance.app.shell.lazy import later
-from semblance.app.shell.theme import is_worn, theme
-from semblance.app.window.icon_bar import LibraryRail
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.theme import is_styled, theme
+from semblance.app.window.docks import Dock
+from semblance.app.window.icon_bar import LibraryIconBar
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
-    from semblance.app.window.docks import Dock
-    from semblance.app.window.main_window import MainWindow
+    from PySide6.QtWidgets import QMainWindow
 
-#: Below this width the Library panel folds to a rail.
+    from semblance.app.shell.context import Context
+    from semblance.app.window.panels import Panels
+
+#: Below this width the Library panel folds to a icon_bar.
 NARROW = 1360
 #: Below this width or height the other panels lie over each other, beside the ranking.
 CRAMPED = (1000, 480)
@@ -25,13 +29,51 @@ _KEYS = {False: f"layout{VERSION}", True: f"cramped{VERSION}"}
 _TAB = "side_tab"
 
 
-class Arrangement(QObject):
-    """Of one window."""
+class DockLayout(QObject):
+    """The docks of one window. They are built when they are first asked for."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QMainWindow, context: Context, panels: Panels) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._context, self._panels = window, context, panels
         self._was_narrow = self._laid_out = self._was_cramped = self._kept = False
+
+    @lazy_part
+    def docks(self) -> dict[str, Dock]:
+        """The docks by their names: library, query, side and evaluation."""
+        window, panels = self._window, self._panels
+        library, query, side, evaluation = panels.library, panels.query, panels.side, panels.evaluation
+        made = {
+            "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
+            "query": Dock(window, tr("Query"), "query", query, header=query.header),
+            "side": Dock(window, tr("Why these cases, Train, Refine"), "side", side, header=side.header),
+            "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
+        }
+        for dock in made.values():
+            dock.help_wanted.connect(panels.help_requested)
+        self.place(made)
+        if self._context.state.library is None:
+            # Built before a library is open: the start page stands alone.
+            for dock in made.values():
+                dock.hide()
+        return made
+
+    def show_side(self, tab: str) -> None:
+        """Bring one of the panels at the right to the front."""
+        self.docks["side"].bring()
+        self._panels.side.show_tab(tab)
+
+    def show_built(self, shown: bool) -> None:
+        """Show the docks that were built and the user has not closed, or hide all."""
+        for dock in (DockLayout.docks.built(self) or {}).values():
+            dock.setVisible(shown and dock.wanted)
+
+    def reset(self) -> None:
+        """Every dock shown where it usually is."""
+        self.place(self.docks)
+        for dock in self.docks.values():
+            dock.wanted = True
+            dock.setVisible(self._context.state.library is not None)
+        self.usual_sizes()
 
     @property
     def narrow(self) -> bool:
@@ -70,7 +112,7 @@ class Arrangement(QObject):
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
-        small, docks = self.narrow, self._window.docks
+        small, docks = self.narrow, self.docks
         if self._was_cramped:
             widths = [theme().px(40), self._window.width() * 46 // 100]
             self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
@@ -78,48 +120,48 @@ class Arrangement(QObject):
         horizontal = [docks["library"], docks["query"], docks["side"]]
         widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
         # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
-        widths[2] = max(widths[2], self._window.side.header.sizeHint().width() + theme().px(4))
+        widths[2] = max(widths[2], self._panels.side.header.sizeHint().width() + theme().px(4))
         self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
         height = theme().px(216 if small else 236)
         self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)
 
-    def open_rail(self, what: str = "") -> None:
+    def open_library_panel(self, what: str = "") -> None:
         """Show the whole Library panel, also in a narrow window."""
-        dock = self._window.docks["library"]
+        dock = self.docks["library"]
         if dock.folded:
             # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
-            kept = [] if self._was_cramped else [self._window.docks[name] for name in ("query", "side")]
+            kept = [] if self._was_cramped else [self.docks[name] for name in ("query", "side")]
             widths = [theme().px(208), *(one.width() for one in kept)]
             self._unfold()
             self._window.resizeDocks([dock, *kept], widths, Qt.Orientation.Horizontal)
         if what == "filter":
-            self._window.library.focus_filter()
+            self._panels.library.focus_filter()
 
     def take_keyboard(self) -> None:
         """To the cases of the library; to what unfolds them where they are not seen."""
-        if self._window.docks["library"].folded:
-            self._rail.take_keyboard()
+        if self.docks["library"].folded:
+            self._icon_bar.take_keyboard()
         else:
-            self._window.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._panels.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def fold_again(self) -> None:
-        """The rail instead of the whole Library panel; the keyboard goes to what opens it again."""
+        """The icon bar instead of the whole Library panel; the keyboard goes to what opens it again."""
         self._fold()
         self.usual_sizes()
 
     def _fold(self) -> None:
-        dock, rail = self._window.docks["library"], self._rail
+        dock, icon_bar = self.docks["library"], self._icon_bar
         had = dock.isAncestorOf(self._window.focusWidget() or self._window)
         # The text size may have changed this moment.
-        rail.fit()
-        dock.fold(rail)
+        icon_bar.fit()
+        dock.fold(icon_bar)
         if had:
-            rail.take_keyboard()
-        self._window.library.fold_button.setVisible(self.narrow)
+            icon_bar.take_keyboard()
+        self._panels.library.fold_button.setVisible(self.narrow)
 
     def _unfold(self) -> None:
-        dock, library = self._window.docks["library"], self._window.library
-        had = self._rail.isAncestorOf(self._window.focusWidget() or self._window)
+        dock, library = self.docks["library"], self._panels.library
+        had = self._icon_bar.isAncestorOf(self._window.focusWidget() or self._window)
         dock.fold(None)
         if had:
             library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -130,11 +172,11 @@ class Arrangement(QObject):
 
         The others lie over each other where the window is too small for them.
         """
-        docks = type(self._window).docks.built(self._window)
+        docks = DockLayout.docks.built(self)
         if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
             self._kept = False
             return
-        if not is_worn():
+        if not is_styled():
             # Panels are sized once it is known how small their hidden pages can be; what they have is kept
             # as long as they have it.
             if self.cramped != self._was_cramped and not self._kept:
@@ -166,7 +208,7 @@ class Arrangement(QObject):
             dock.setVisible(shown[name])
         if self._laid_out and seen:
             self._restore()
-        elif self._window.state.library is None:
+        elif self._context.state.library is None:
             # With the next library.
             self._laid_out = False
 
@@ -179,18 +221,18 @@ class Arrangement(QObject):
 
     def _restore(self) -> None:
         """As it was left in a window of this kind, or as it usually is."""
-        layout = self._window.context.settings.bytes(_KEYS[self._was_cramped])
+        layout = self._context.settings.bytes(_KEYS[self._was_cramped])
         if layout is None or not self._window.restoreState(layout, VERSION):
             self.usual_sizes()
-        for dock in self._window.docks.values():
+        for dock in self.docks.values():
             dock.wanted = not dock.isHidden()
 
     def keep(self) -> None:
         """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
-        if self._laid_out and self._seen(self._window.docks):
+        if self._laid_out and self._seen(self.docks):
             key = _KEYS[self._was_cramped]
-            self._window.context.settings.set_bytes(key, self._window.saveState(VERSION))
-            self._window.context.settings.set_text(_TAB, self._window.side.current)
+            self._context.settings.set_bytes(key, self._window.saveState(VERSION))
+            self._context.settings.set_text(_TAB, self._panels.side.current)
 
     def lay_out_once(self) -> None:
         """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
@@ -200,22 +242,21 @@ class Arrangement(QObject):
     def _lay_out(self) -> None:
         from semblance.app.window.side_panel import NAMES
 
-        window = self._window
         self._laid_out = True
         self._restore()
-        tab = window.context.settings.text(_TAB)
+        tab = self._context.settings.text(_TAB)
         if tab in NAMES:
-            window.side.show_tab(tab)
+            self._panels.side.show_tab(tab)
         # Docks that are laid out anew lose the keyboard.
         self.take_keyboard()
-        grid = window.library.grid
+        grid = self._panels.library.grid
         if grid.current() < 0 and len(grid.deck()):
             grid.set_current(grid.deck().case_row(0))
-        QTimer.singleShot(0, window, window.library.show_current)
+        QTimer.singleShot(0, self, self._panels.library.show_current)
 
-    @later
-    def _rail(self) -> LibraryRail:
-        rail = LibraryRail()
-        rail.open_wanted.connect(self.open_rail)
-        rail.add_wanted.connect(self._window.actions_["import_more"].trigger)
-        return rail
+    @lazy_part
+    def _icon_bar(self) -> LibraryIconBar:
+        icon_bar = LibraryIconBar()
+        icon_bar.open_wanted.connect(self.open_library_panel)
+        icon_bar.add_wanted.connect(self._context.actions["import_more"].trigger)
+        return icon_bar

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
+from semblance.app.shell.context import Context
 from semblance.app.viewer.query_source import QuerySource
+from semblance.app.window.panels import Panels
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.main_window import MainWindow
+    from semblance.app.window.dock_layout import DockLayout
 
 
 class FullPages:
     """Compare, two metrics, ask me next, and the large image, of one window."""
 
-    def __init__(self, window: MainWindow) -> None:
-        self._window = window
+    def __init__(
+        self, window: QMainWindow, context: Context, stack: QStackedWidget, panels: Panels, layout: DockLayout
+    ) -> None:
+        self._window, self._context, self._stack = window, context, stack
+        self._panels, self._layout = panels, layout
         self._sizes: dict[str, QSize] = {}
         self._from_two = False
         self._came_from: QWidget | None = None
@@ -28,26 +33,25 @@ class FullPages:
     @property
     def open(self) -> bool:
         """Whether one of them is shown."""
-        return self._window.pages.currentWidget() in self.pages().values()
+        return self._stack.currentWidget() in self.pages().values()
 
     def pages(self) -> dict[str, QWidget]:
         """Those that were shown before, by the names of their help pages."""
-        window, kind = self._window, type(self._window)
+        panels = self._panels
         built = {
-            "compare": kind.compare.built(window),
-            "large": kind.large.built(window),
-            "two_metrics": kind.two_metrics.built(window),
-            "ask_next": kind.ask_next.built(window),
+            "compare": Panels.compare.built(panels),
+            "large": Panels.large.built(panels),
+            "two_metrics": Panels.two_metrics.built(panels),
+            "ask_next": Panels.ask_next.built(panels),
         }
         return {name: page for name, page in built.items() if page is not None}
 
     def two_metrics(self) -> None:
         """The query under two metrics."""
-        window = self._window
-        if window.state.library is not None:
-            self._enter(window.two_metrics)
+        if self._context.state.library is not None:
+            self._enter(self._panels.two_metrics)
             self._from_two = False
-            window.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def asking(self) -> bool:
@@ -59,50 +63,52 @@ class FullPages:
         """Whether a ranked case stands beside the query."""
         return self._is_shown("compare")
 
+    @property
+    def is_full_size(self) -> bool:
+        """Whether one image fills the window."""
+        return self._is_shown("large")
+
     def _is_shown(self, name: str) -> bool:
-        return self._window.pages.currentWidget() is self.pages().get(name)
+        return self._stack.currentWidget() is self.pages().get(name)
 
     def ask_next(self) -> None:
         """Questions in full size, one after another."""
-        window = self._window
-        if window.state.ranking is not None:
-            self._enter(window.ask_next)
+        if self._context.state.ranking is not None:
+            self._enter(self._panels.ask_next)
             self._from_two = False
-            window.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._panels.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def undo_judgement(self) -> None:
         """Take the last judgement back; while questions are asked, ask that one again."""
-        window = self._window
-        if self.asking and window.ask_next.questions.can_undo:
-            window.ask_next.questions.undo()
+        if self.asking and self._panels.ask_next.questions.can_undo:
+            self._panels.ask_next.questions.undo()
         else:
             from semblance.app.search.feedback.refine_metric import undo
 
-            undo(window.context)
+            undo(self._context)
 
     def compare(self, case_row: int) -> None:
         """The query beside a ranked case."""
-        window = self._window
-        ranking = window.state.ranking
-        if ranking is None or window.state.columns.index_of_row(case_row) < 0:
+        ranking = self._context.state.ranking
+        if ranking is None or self._context.state.columns.index_of_row(case_row) < 0:
             return
         if any(case.row == case_row for case in ranking.ranked):
-            self._enter(window.compare)
-            window.compare.compare(case_row)
+            self._enter(self._panels.compare)
+            self._panels.compare.compare(case_row)
         else:
             # Another metric ranks it so near: it stands in no strip to go through.
             self.look_at_case(case_row)
 
     def look_at_case(self, case_row: int) -> None:
         """A case of the library, large."""
-        state = self._window.state
+        state = self._context.state
         index = state.columns.index_of_row(case_row)
         if index >= 0:
             self._look_at(QuerySource(state.path, state.columns.ids[index], None))
 
     def look_at_query(self) -> None:
         """The query's image, large."""
-        state = self._window.state
+        state = self._context.state
         if state.query is not None:
             self._look_at(QuerySource(state.path, state.query.case, state.query.image))
 
@@ -115,59 +121,57 @@ class FullPages:
         """Back to the ranking, or to the two metrics a case was opened from."""
         if not self.open:
             return
-        window = self._window
         self._leave_large()
-        if self._from_two and window.state.library is not None:
+        if self._from_two and self._context.state.library is not None:
             self.two_metrics()
             return
-        self._share_memory(window.ranking)
-        window.pages.setCurrentWidget(window.ranking)
-        for dock in window.docks.values():
-            dock.setVisible(window.state.library is not None and dock.wanted)
+        self._share_memory(self._panels.ranking)
+        self._stack.setCurrentWidget(self._panels.ranking)
+        for dock in self._layout.docks.values():
+            dock.setVisible(self._context.state.library is not None and dock.wanted)
         # Docks can be sized only once they are shown.
-        QTimer.singleShot(0, window, self._restore_sizes)
+        QTimer.singleShot(0, self._window, self._restore_sizes)
         back = self._came_from
         if back is None or not isValid(back) or not back.isVisible() or not back.isEnabled():
-            back = window.ranking.grid
+            back = self._panels.ranking.grid
         back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _look_at(self, source: QuerySource) -> None:
-        large = self._window.large
+        large = self._panels.large
         self._enter(large)
         if large.source != source:
             large.show_source(source)
 
     def _enter(self, page: QWidget) -> None:
-        window = self._window
         self._from_two = self._is_shown("two_metrics") or (self.open and self._from_two)
         if not self.open:
-            window.arrangement.keep()
-            self._came_from = window.focusWidget()
-            self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
+            self._layout.keep()
+            self._came_from = self._window.focusWidget()
+            self._sizes = {name: dock.size() for name, dock in self._layout.docks.items() if dock.isVisible()}
         elif page is not self.pages().get("large"):
             self._leave_large()
-        for dock in window.docks.values():
+        for dock in self._layout.docks.values():
             dock.setVisible(False)
         self._share_memory(page)
-        window.pages.setCurrentWidget(page)
+        self._stack.setCurrentWidget(page)
 
     def _share_memory(self, page: QWidget) -> None:
         """Slices are kept for what is on ``page`` only."""
-        window, kind = self._window, type(self._window)
-        shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(window.ranking, [window.query.pane])]
-        built = (kind.compare.built(window), kind.ask_next.built(window))
+        panels = self._panels
+        shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(self._panels.ranking, [self._panels.query.pane])]
+        built = (Panels.compare.built(panels), Panels.ask_next.built(panels))
         shown += [(owner, owner.panes) for owner in built if owner is not None]
         for owner, panes in shown:
             for pane in panes:
                 pane.slices.wake() if page is owner else pane.slices.rest()
 
     def _leave_large(self) -> None:
-        large = type(self._window).large.built(self._window)
+        large = Panels.large.built(self._panels)
         if large is not None:
             large.leave()
 
     def _restore_sizes(self) -> None:
-        docks = [self._window.docks[name] for name in self._sizes]
+        docks = [self._layout.docks[name] for name in self._sizes]
         sizes = list(self._sizes.values())
         self._window.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)

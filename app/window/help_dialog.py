@@ -27,7 +27,16 @@ from PySide6.QtWidgets import (
 
 from semblance import resources
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
+from semblance.app.shell.theme import (
+    DISPLAY,
+    OUTCOME,
+    colour,
+    font,
+    plain_tip,
+    set_look,
+    theme,
+    theme_signals,
+)
 from semblance.app.widgets.dialog import give_size, widen
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.search_field import SearchField
@@ -101,7 +110,7 @@ class HelpDialog(Dialog):
         row.addWidget(self.page, 1)
         self._follow_theme()
         self._list_contents()
-        news.changed.connect(self._follow_theme)
+        theme_signals.changed.connect(self._follow_theme)
 
     def show_page(self, name: str) -> None:
         """The page called ``name``; the list of words where there is no such page."""

@@ -29,10 +29,10 @@ PAGE_OF_PANEL = {
 }
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Begin"), ("getting_started", "tutorial", "keyboard", "glossary")),
-    (tr("Bring in and look"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
+    (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary")),
+    (tr("Import and view"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
     (
-        tr("Ask and refine"),
+        tr("Search and refine"),
         (
             "similar_cases",
             "reliability",
@@ -44,9 +44,12 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "searches",
         ),
     ),
-    (tr("Train and prove"), ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
-    (tr("Hand over and keep"), ("reports", "maintenance")),
-    (tr("In depth"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
+    (
+        tr("Train and evaluate"),
+        ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks"),
+    ),
+    (tr("Report and maintain"), ("reports", "maintenance")),
+    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
@@ -160,7 +163,7 @@ def _learners() -> Iterator[tuple[str, str, str]]:
     from semblance.core.metrics.registry import learners
 
     for one in learners():
-        eats = ", ".join(sorted(one.accepts)) or tr("nothing but the numbers themselves")
+        eats = ", ".join(sorted(one.accepts)) or tr("no findings or pairs")
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
@@ -187,7 +190,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     from semblance.core.library.importers.registry import importers
 
     for one in importers():
-        headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
+        headers = tr("yes, replaced by codes unless you choose otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
         yield one.kind, tr_name(one.title), _head(tr_name(one.title), tr_name(one.summary), facts, ())
 

@@ -1,10 +1,10 @@
-"""What is left of the Library panel in a narrow window: a rail of buttons that open it."""
+"""What is left of the Library panel in a narrow window: a bar of buttons that open it."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
@@ -13,7 +13,7 @@ from semblance.core.language import tr
 WIDTH = 40
 
 
-class LibraryRail(Panel):
+class LibraryIconBar(Panel):
     """``open_wanted(what)``: "" the panel, "filter" its filter."""
 
     open_wanted = Signal(str)
@@ -37,7 +37,7 @@ class LibraryRail(Panel):
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)
-        news.changed.connect(self.fit)
+        theme_signals.changed.connect(self.fit)
         self.fit()
 
     def take_keyboard(self) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -25,19 +25,17 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.library.library_lock import LibraryLock
-from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.lazy import Idle, later
+from semblance.app.shell.lazy import Idle, lazy_part
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
-from semblance.app.shell.theme import news
+from semblance.app.shell.state import Change, State
+from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import move_on
-from semblance.app.window.dock_layout import Arrangement
-from semblance.app.window.full_pages import FullPages
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import StartPage
@@ -48,25 +46,8 @@ from semblance.app.window.top_bar import TopBar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from semblance.app.evaluation.panel import EvaluationPanel
-    from semblance.app.library.panel import LibraryPanel
-    from semblance.app.metrics.train_panel import TrainPanel
-    from semblance.app.research.two_metrics.page import TwoMetricsPanel
-    from semblance.app.search.compare.compare_page import ComparePanel
-    from semblance.app.search.feedback.concepts import Concepts
-    from semblance.app.search.feedback.judgement_strip import JudgementStrip
-    from semblance.app.search.feedback.question_section import AskSection
-    from semblance.app.search.feedback.questions_page import AskNextPanel
-    from semblance.app.search.query.full_size_page import LargePanel
-    from semblance.app.search.query.panel import QueryPanel
-    from semblance.app.search.saved.search_view import SearchView
-    from semblance.app.search.similar.panel import RankingPanel
-    from semblance.app.widgets.thumbnail_loader import Thumbnails
-    from semblance.app.window.commands import Commands
-    from semblance.app.window.docks import Dock
-    from semblance.app.window.map_links import MapLinks
-    from semblance.app.window.panels import Parts
-    from semblance.app.window.side_panel import SidePanel
+    from semblance.app.window.panels import Panels
+    from semblance.app.window.parts import WindowParts
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
@@ -81,17 +62,12 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*MINIMUM)
         self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
-        self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings())
+        self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings(), Actions(self))
         self.state, self.jobs = self.context.state, self.context.jobs
-        self.actions_ = Actions(self)
         self._lock = LibraryLock(self.context)
         self._idle = Idle(self)
-        #: Whether a library to open was chosen, by a person or at the start.
-        self._chosen = False
-        self.arrangement = Arrangement(self)
-        self.full = FullPages(self)
         self._make_centre()
-        self.top = TopBar(self.actions_, make_pickers(self.context), LikenessSlider(self.context))
+        self.top = TopBar(self.context.actions, make_pickers(self.context), EmphasisSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
         self.resize(*USUAL)
@@ -117,38 +93,39 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         for command in COMMANDS:
-            self.actions_.connect_to(command.id, partial(self._run, command.id))
+            self.context.actions.connect_to(command.id, partial(self._run, command.id))
         state, page = self.state, self.start_page
-        state.library_changed.connect(self._show_library)
-        for signal in (
-            state.cases_changed,
-            state.metric_changed,
-            state.query_changed,
-            state.ranking_changed,
-            state.training_changed,
-            state.search_changed,
-            state.refusal_changed,
-        ):
-            signal.connect(self.enable)
-        state.named.connect(self._tell_name)
-        news.changed.connect(self.arrangement.follow_width)
+        state.on_change(Change.LIBRARY, self, self._show_library)
+        state.on_change(
+            Change.CASES
+            | Change.METRIC
+            | Change.QUERY
+            | Change.RANKING
+            | Change.TRAINING
+            | Change.SEARCH
+            | Change.REFUSAL,
+            self,
+            self.enable,
+        )
+        state.on_change(Change.NAME, self, self._tell_name)
+        theme_signals.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
-        self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
+        self.status.not_read_wanted.connect(self.context.actions["not_read"].trigger)
         self.status.jobs_wanted.connect(self._show_jobs)
-        page.demo_wanted.connect(self.actions_["demo"].trigger)
-        page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
-        page.open_wanted.connect(self.actions_["open_library"].trigger)
+        page.demo_wanted.connect(self.context.actions["demo"].trigger)
+        page.new_wanted.connect(self.context.actions["new_library_folder"].trigger)
+        page.open_wanted.connect(self.context.actions["open_library"].trigger)
         page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
-        page.dropped.connect(lambda path: self._bring_in(Path(path)))
-        page.words_wanted.connect(self.actions_["words"].trigger)
+        page.dropped.connect(lambda path: self._open_or_import(Path(path)))
+        page.words_wanted.connect(self.context.actions["words"].trigger)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return move_on(self, forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # From the bar on top, where Tab leads from a page on the whole window.
-        if event.key() == Qt.Key.Key_Escape and self.full.open:
-            self.full.leave()
+        if event.key() == Qt.Key.Key_Escape and self._is_full_page_open:
+            self.parts.full.leave()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             # Qt presses buttons by Enter in dialogs only.
             button = self.focusWidget()
@@ -159,154 +136,91 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.arrangement.follow_width()
+        self._follow_width()
+
+    def _follow_width(self) -> None:
+        parts = MainWindow.parts.built(self)
+        if parts is not None:
+            parts.layout.follow_width()
+
+    @property
+    def _is_full_page_open(self) -> bool:
+        parts = MainWindow.parts.built(self)
+        return parts is not None and parts.full.open
 
     # What a library needs: built when first asked for, or while nobody waits
 
-    @later
-    def _parts(self) -> Parts:
-        from semblance.app.window.panels import Parts
+    @lazy_part
+    def parts(self) -> WindowParts:
+        """The panels, docks, pages and commands."""
+        from semblance.app.window.parts import WindowParts
 
-        return Parts(self)
-
-    @later
-    def commands(self) -> Commands:
-        from semblance.app.window.commands import Commands
-
-        return Commands(self)
-
-    @later
-    def thumbnails(self) -> Thumbnails:
-        return self._parts.thumbnails()
-
-    @later
-    def concepts(self) -> Concepts:
-        return self._parts.concepts()
-
-    @later
-    def ranking(self) -> RankingPanel:
-        return self._parts.ranking()
-
-    @later
-    def compare(self) -> ComparePanel:
-        return self._parts.compare()
-
-    @later
-    def large(self) -> LargePanel:
-        return self._parts.large()
-
-    @later
-    def two_metrics(self) -> TwoMetricsPanel:
-        return self._parts.two_metrics()
-
-    @later
-    def ask_next(self) -> AskNextPanel:
-        return self._parts.ask_next()
-
-    @later
-    def library(self) -> LibraryPanel:
-        return self._parts.library()
-
-    @later
-    def query(self) -> QueryPanel:
-        return self._parts.query()
-
-    @later
-    def judgements(self) -> JudgementStrip:
-        return self._parts.judgements()
-
-    @later
-    def side(self) -> SidePanel:
-        return self._parts.side()
-
-    @later
-    def evaluation(self) -> EvaluationPanel:
-        return self._parts.evaluation()
-
-    @later
-    def docks(self) -> dict[str, Dock]:
-        return self._parts.docks()
-
-    @later
-    def map_links(self) -> MapLinks:
-        from semblance.app.window.map_links import MapLinks
-
-        return MapLinks(self)
-
-    @later
-    def search_view(self) -> SearchView:
-        from semblance.app.search.saved.search_view import SearchView
-
-        return SearchView(self)
+        parts = WindowParts(self.context, self, self.pages, self.top)
+        parts.panels.concepts_changed.connect(self.enable)
+        return parts
 
     @property
-    def train(self) -> TrainPanel:
-        return self.side.train
-
-    @property
-    def question(self) -> AskSection:
-        return self.side.question
-
-    def case_menu(self, case_row: int, where: QPoint) -> None:
-        """What can be done with a case of the library, wherever it is shown."""
-        self._parts.case_menu(case_row, where)
+    def panels(self) -> Panels:
+        return self.parts.panels
 
     @property
     def built(self) -> bool:
         """Whether nothing is left to build while nobody waits."""
         return self._idle.done
 
+    def _build_part(self, part: str) -> None:
+        self.parts.build(part)
+
     def _build(self) -> None:
-        """All that is seen once a library is open."""
+        """Everything that is shown once a library is open."""
         for part in PARTS:
-            getattr(self, part)
-        self.arrangement.follow_width()
+            self._build_part(part)
+        self.parts.layout.follow_width()
 
     # Opening and closing
 
     def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
         """After the first paint: open ``library`` or the last one and build the rest, then call ``built``."""
         self.context.messages.install_hooks()
-        self._idle.add(steps(self, library))
+        self._idle.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
         self._idle.add([built])
 
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless a person was faster."""
         chosen = library or self.context.settings.last_library
-        if not self._chosen and chosen is not None and (library is not None or chosen.exists()):
+        if self.state.opening is None and chosen is not None and (library is not None or chosen.exists()):
             self.open_library(chosen)
 
     def open_library(self, path: Path) -> None:
         """Open the library at ``path``; for looking only where another window has it."""
         from semblance.app.shell.library_operations import open_library
 
-        self._chosen = True
         open_library(self.context, path.absolute())
 
-    def _bring_in(self, source: Path) -> None:
-        from semblance.app.library.library_commands import bring_in
-
-        bring_in(self, source)
+    def _open_or_import(self, source: Path) -> None:
+        self.parts.commands.library.open_or_import(source)
 
     def _show_library(self) -> None:
-        there = self.state.library is not None
-        thumbnails = MainWindow.thumbnails.built(self)
-        if thumbnails is not None:
-            thumbnails.clear()
+        is_open = self.state.library is not None
+        parts = MainWindow.parts.built(self)
+        if parts is not None:
+            parts.panels.forget_thumbnails()
         self._tell_name()
-        while self.full.open:
-            self.full.leave()
-        if there:
+        while parts is not None and parts.full.open:
+            parts.full.leave()
+        if is_open:
             self._build()
+            parts = self.parts
         else:
-            self.arrangement.keep()
+            if parts is not None:
+                parts.layout.keep()
             self.start_page.set_recent(self.context.settings.recent)
-        self.pages.setCurrentWidget(self.ranking if there else self.start_page)
-        for dock in (MainWindow.docks.built(self) or {}).values():
-            dock.setVisible(there and dock.wanted)
-        if there:
-            self.arrangement.take_keyboard()
-            self.arrangement.lay_out_once()
+        self.pages.setCurrentWidget(self.panels.ranking if is_open else self.start_page)
+        if parts is not None:
+            parts.layout.show_built(is_open)
+        if parts is not None and is_open:
+            parts.layout.take_keyboard()
+            parts.layout.lay_out_once()
         self.enable()
         self._lock.follow()
 
@@ -320,18 +234,18 @@ class MainWindow(QMainWindow):
         settings = self.context.settings
         if self.state.library is not None:
             # The next start begins with another tab than the map.
-            self.map_links.give_back()
-            self.arrangement.keep()
+            self.parts.map_links.give_back()
+            self.parts.layout.keep()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
         self._idle.stop()
-        seen, parts = MainWindow.search_view.built(self), MainWindow._parts.built(self)
-        if seen is not None:
-            seen.keeper.look()
+        parts = MainWindow.parts.built(self)
+        if parts is not None:
+            parts.record_view()
         self.hide()
         if parts is not None:
-            parts.finish()
+            parts.save_before_end()
         self.jobs.shutdown()
         self.context.messages.remove_hooks()
         self._lock.release()
@@ -351,27 +265,25 @@ class MainWindow(QMainWindow):
             self.resize(size)
             self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
 
-    def show_side(self, name: str) -> None:
-        """Bring one of the panels at the right to the front."""
-        self.docks["side"].bring()
-        self.side.show_tab(name)
-
     # Showing
 
     def enable(self) -> None:
         """Offer the commands that have now what they need."""
-        concepts = MainWindow.concepts.built(self)
-        self.actions_.enable(self.state.there | (concepts.there if concepts is not None else set()))
+        parts = MainWindow.parts.built(self)
+        self.context.actions.enable(self.state.there | (parts.panels.concepts_there if parts else set()))
 
     def show_help(self, page: str) -> None:
         """A help page by its name."""
-        self.commands.show_help(page)
+        self.parts.commands.show_help(page)
 
     def _show_jobs(self) -> None:
-        self.commands.show_jobs()
+        self.parts.commands.show_jobs()
 
     def _run(self, command: str) -> None:
-        self.commands.run(command)
+        if command == "close_messages":
+            self.message_bar.clear()
+        else:
+            self.parts.commands.run(command)
 
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
@@ -394,6 +306,6 @@ class MainWindow(QMainWindow):
         self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                self._bring_in(Path(url.toLocalFile()))
+                self._open_or_import(Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QMainWindow
 
 from semblance.app.shell.theme import theme
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPanel
-    from semblance.app.window.main_window import MainWindow
+    from semblance.app.evaluation.map.map_page import MapPage
+    from semblance.app.window.dock_layout import DockLayout
+    from semblance.app.window.panels import Panels
 
 #: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
 HEIGHT = 400
@@ -22,33 +24,33 @@ _SAME = 4
 class MapLinks(QObject):
     """Of one window."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QMainWindow, panels: Panels, layout: DockLayout) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._panels, self._layout = window, panels, layout
         #: The map, once it was looked at, and the case that is current.
-        self._map: MapPanel | None = None
+        self._map: MapPage | None = None
         self._current = -1
-        window.evaluation.map_built.connect(self._begin)
+        self._panels.evaluation.map_built.connect(self._begin)
         #: Heights of the dock before it grew for the map, and then; ``None`` where it did not.
         self._grown: tuple[int, int] | None = None
-        window.evaluation.header.changed.connect(lambda _tab: self.give_back())
-        window.library.grid.set_multiple(True)
-        for grid in (window.library.grid, window.ranking.grid):
+        self._panels.evaluation.header.changed.connect(lambda _tab: self.give_back())
+        self._panels.library.grid.set_multiple(True)
+        for grid in (self._panels.library.grid, self._panels.ranking.grid):
             grid.current_changed.connect(self._follow)
-        window.library.grid.selection_changed.connect(self._selected)
+        self._panels.library.grid.selection_changed.connect(self._selected)
 
-    def _begin(self, panel: MapPanel) -> None:
+    def _begin(self, panel: MapPage) -> None:
         self._map = panel
         panel.chosen.connect(self._chosen)
-        panel.menu_wanted.connect(self._window.case_menu)
+        panel.menu_wanted.connect(self._panels.case_menu_requested)
         panel.view.set_current(self._current)
         self._selected()
 
     def show(self) -> None:
         """The map, with room for it."""
-        dock = self._window.docks["evaluation"]
+        dock = self._layout.docks["evaluation"]
         dock.bring()
-        self._window.evaluation.show_map()
+        self._panels.evaluation.show_map()
         wanted = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < wanted:
             self._grown = dock.height(), wanted
@@ -56,20 +58,20 @@ class MapLinks(QObject):
 
     def give_back(self) -> None:
         """The room the dock took for the map, when another tab is shown, unless a person sized it since."""
-        dock, grown, self._grown = self._window.docks["evaluation"], self._grown, None
+        dock, grown, self._grown = self._layout.docks["evaluation"], self._grown, None
         if grown is not None and not dock.isFloating() and abs(dock.height() - grown[1]) <= _SAME:
             self._window.resizeDocks([dock], [grown[0]], Qt.Orientation.Vertical)
 
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
-        ranking = self._window.ranking.grid
+        ranking = self._panels.ranking.grid
         if ranking.deck().place_of(row) >= 0:
             ranking.set_current(row)
-        self._window.library.grid.set_current(row)
+        self._panels.library.grid.set_current(row)
 
     def _selected(self) -> None:
         if self._map is not None:
-            self._map.mark(np.array(self._window.library.grid.selected(), dtype=np.int64))
+            self._map.mark(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 
     def _follow(self, row: int) -> None:
         self._current = row

@@ -17,10 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.icons import icon
+from semblance.app.shell.log_folder import versions_text
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 
 SHOWN = 3
@@ -29,7 +30,7 @@ _SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
 Action = tuple[str, Callable[[], object]]
 
 
-class Told(Protocol):
+class MessageContent(Protocol):
     """What a message is made of; see :class:`semblance.app.shell.messages.Message`."""
 
     @property
@@ -63,15 +64,15 @@ class MessageView(QFrame):
         self.setAccessibleName(f"{_SAID[level]}: {what}")
         self.setAccessibleDescription(hint)
         set_look(self, message=level)
-        self._what = Words(what, "title", selectable=True)
-        self._hint = Words(hint, "second", selectable=True)
+        self._what = WrappedLabel(what, "title", selectable=True)
+        self._hint = WrappedLabel(hint, "second", selectable=True)
         self._hint.setVisible(bool(hint))
         words = vbox(spacing=2)
         words.addWidget(self._what)
         words.addWidget(self._hint)
         row = hbox(self, spacing=6, margins=(12, 8, 8, 8))
         row.addWidget(
-            Sign(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
+            IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
         )
         row.addSpacing(2)
         row.addLayout(words, 1)
@@ -91,9 +92,8 @@ class MessageView(QFrame):
         self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
 
     def copy(self) -> None:
-        """Put everything the message knows on the clipboard."""
-        parts = [part for part in (self.what, self.hint, self.details) if part]
-        QGuiApplication.clipboard().setText("\n".join(parts))
+        """Put what may be sent to others on the clipboard: message, hint and origin without names, and versions."""
+        QGuiApplication.clipboard().setText(f"{self.details}\n{versions_text()}")
 
 
 class MessageBar(QWidget):
@@ -144,7 +144,7 @@ class MessageBar(QWidget):
         self._settle()
         return view
 
-    def show_message(self, message: Told) -> MessageView:
+    def show_message(self, message: MessageContent) -> MessageView:
         """Show what a part of the program had to say."""
         return self.add(message.level, message.what, message.hint, message.details)
 

@@ -32,10 +32,10 @@ from shiboken6 import isValid
 from semblance.app.shell.command_entries import Entry, Match, matches
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
-from semblance.app.widgets.text_cache import RIGHT, lettering
+from semblance.app.widgets.line import HLine
+from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
@@ -71,7 +71,7 @@ class CommandPalette(QWidget):
         self.list.entered.connect(self.list.setCurrentIndex)
         self.list.clicked.connect(lambda _index: self._run())
         self.list.setAccessibleName(tr("Commands"))
-        self._nothing = QLabel(tr("No command has these letters."))
+        self._nothing = QLabel(tr("No command matches."))
         self._nothing.setContentsMargins(18, 8, 18, 8)
         set_look(self._nothing, role="third")
         self._panel = self._frame()
@@ -125,19 +125,19 @@ class CommandPalette(QWidget):
         panel = QFrame(self)
         set_look(panel, role="palette")
         head = hbox(spacing=11, margins=(17, 10, 12, 10))
-        head.addWidget(Sign("search"))
+        head.addWidget(IconLabel("search"))
         head.addWidget(self.field, 1)
         keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
         keys.setContentsMargins(18, 8, 18, 8)
         set_look(keys, role="small")
         column = vbox(panel, margins=(1, 1, 1, 1))
         column.addLayout(head)
-        column.addWidget(Rule())
+        column.addWidget(HLine())
         column.addSpacing(4)
         column.addWidget(self.list)
         column.addWidget(self._nothing)
         column.addSpacing(4)
-        column.addWidget(Rule())
+        column.addWidget(HLine())
         column.addWidget(keys)
         return panel
 
@@ -251,7 +251,7 @@ class _Line(QStyledItemDelegate):
             top = at.y() + (at.height() - side) // 2
             painter.drawPixmap(at.x() + 18, top, icon_pixmap(entry.icon, side, shade, ratio))
         right = at.right() - 17
-        face = lettering(SMALL)
+        face = text_cache(SMALL)
         if entry.shortcut:
             room = int(face.width(entry.shortcut)) + 2
             face.draw(
@@ -263,14 +263,14 @@ class _Line(QStyledItemDelegate):
         where = QRect(x + 10, at.y(), max(0, right - x - 10), at.height())
         shade = tokens.third if entry.enabled else tokens.disabled
         if where.width() > 24:
-            lettering(BASE).draw(painter, where, entry.category, shade)
+            text_cache(BASE).draw(painter, where, entry.category, shade)
         painter.restore()
 
     @staticmethod
     def _text(painter: QPainter, where: QRect, match: Match) -> int:
         """Draw the text; gives the x of its end."""
         tokens, entry = theme(), match.entry
-        plain, lit = lettering(BASE), lettering(BASE, 600)
+        plain, lit = text_cache(BASE), text_cache(BASE, 600)
         shown, _ = plain.fitted(entry.text, where.width())
         x, begin = float(where.x()), 0
         while begin < len(shown):

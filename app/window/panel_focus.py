@@ -2,85 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
+from semblance.app.shell.context import Context
+from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.full_pages import FullPages
+from semblance.app.window.panels import Panels
+from semblance.app.window.top_bar import TopBar
 
 
-def to_library(window: MainWindow) -> None:
-    """To the cases of the library, which unfold where only the rail is seen; from them it folds again."""
-    # Behind the rail the cases may have kept the keyboard.
-    seen = not window.docks["library"].folded
-    if window.arrangement.narrow and seen and window.library.grid.hasFocus():
-        window.arrangement.fold_again()
-        return
-    window.full.leave()
-    _show(window, "library")
-    window.arrangement.open_rail()
-    _to(window.library.grid)
+class PanelFocus:
+    """The commands that give the keyboard to a panel."""
+
+    def __init__(
+        self, context: Context, panels: Panels, layout: DockLayout, full: FullPages, top: TopBar
+    ) -> None:
+        self._context, self._panels, self._layout = context, panels, layout
+        self._full, self._top = full, top
+        self.commands: dict[str, Callable[[], object]] = {
+            "go_library": self.to_library,
+            "go_query": self.to_query,
+            "go_ranking": self.to_ranking,
+            "go_side": self.to_side,
+            "go_evaluation": self.to_evaluation,
+            "go_metric": self.to_metric,
+            "menus": top.go_to_menus,
+        }
+
+    def to_library(self) -> None:
+        """To the cases of the library, which unfold where only the icon bar is seen; from them it folds again."""
+        # Behind the icon bar the cases may have kept the keyboard.
+        seen = not self._layout.docks["library"].folded
+        if self._layout.narrow and seen and self._panels.library.grid.hasFocus():
+            self._layout.fold_again()
+            return
+        self._full.leave()
+        self._show("library")
+        self._layout.open_library_panel()
+        _focus(self._panels.library.grid)
+
+    def to_query(self) -> None:
+        """To the query's image."""
+        self._full.leave()
+        self._show("query")
+        _focus(self._panels.query.focus_target())
+
+    def to_ranking(self) -> None:
+        """To the ranked cases, the nearest first."""
+        self._full.leave()
+        grid = self._panels.ranking.grid
+        _focus(grid)
+        if grid.current() < 0 and len(grid.deck()):
+            grid.set_current(grid.deck().case_row(0))
+
+    def to_side(self) -> None:
+        """To the tabs Why, Train and Refine."""
+        self._full.leave()
+        self._show("side")
+        _focus(self._panels.side.header.chooser)
+
+    def to_evaluation(self) -> None:
+        """To the tabs of the evaluation."""
+        self._full.leave()
+        self._show("evaluation")
+        _focus(self._panels.evaluation.header.chooser)
+
+    def to_metric(self) -> None:
+        """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""
+        _focus(self._top.metric_picker)
+
+    def panel_of_keyboard(self) -> str:
+        """Which panel the keyboard is in: its help page's name."""
+        if self._context.state.library is None:
+            return "getting_started"
+        widget = QApplication.focusWidget()
+        pages = self._full.pages() | {"ranking": self._panels.ranking}
+        while widget is not None:
+            if widget in pages.values():
+                return next(name for name, page in pages.items() if widget is page)
+            if self._panels.side.asks_in(widget):
+                return "ask_next"
+            if widget in self._layout.docks.values():
+                name = widget.objectName()
+                return self._panels.side.current if name == "side" else name
+            widget = widget.parentWidget()
+        return "ranking"
+
+    def _show(self, dock: str) -> None:
+        self._layout.docks[dock].bring()
 
 
-def to_query(window: MainWindow) -> None:
-    """To the query's image."""
-    window.full.leave()
-    _show(window, "query")
-    _to(window.query.focus_target())
-
-
-def to_ranking(window: MainWindow) -> None:
-    """To the ranked cases, the nearest first."""
-    window.full.leave()
-    grid = window.ranking.grid
-    _to(grid)
-    if grid.current() < 0 and len(grid.deck()):
-        grid.set_current(grid.deck().case_row(0))
-
-
-def to_side(window: MainWindow) -> None:
-    """To the tabs Why, Train and Refine."""
-    window.full.leave()
-    _show(window, "side")
-    _to(window.side.header.chooser)
-
-
-def to_evaluation(window: MainWindow) -> None:
-    """To the tabs of the evaluation."""
-    window.full.leave()
-    _show(window, "evaluation")
-    _to(window.evaluation.header.chooser)
-
-
-def to_metric(window: MainWindow) -> None:
-    """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""
-    _to(window.top.metric_picker)
-
-
-def panel_of_keyboard(window: MainWindow) -> str:
-    """Which panel the keyboard is in: its help page's name."""
-    if window.state.library is None:
-        return "getting_started"
-    widget = QApplication.focusWidget()
-    pages = window.full.pages() | {"ranking": window.ranking}
-    while widget is not None:
-        if widget in pages.values():
-            return next(name for name, page in pages.items() if widget is page)
-        if window.side.asks_in(widget):
-            return "ask_next"
-        if widget in window.docks.values():
-            name = widget.objectName()
-            return window.side.current if name == "side" else name
-        widget = widget.parentWidget()
-    return "ranking"
-
-
-def _show(window: MainWindow, dock: str) -> None:
-    window.docks[dock].bring()
-
-
-def _to(widget: QWidget) -> None:
+def _focus(widget: QWidget) -> None:
     widget.window().activateWindow()
     widget.setFocus(Qt.FocusReason.ShortcutFocusReason)

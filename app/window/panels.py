@@ -1,72 +1,100 @@
-"""The parts of the window that a library needs: each is built and wired when it is first asked for."""
+"""The panels and pages of the window: each is built and connected when it is first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
-from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.panel import RankingPanel
-from semblance.app.shell import library_operations as libraries
-from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
-from semblance.app.widgets.menus import Menu
-from semblance.app.widgets.thumbnail_loader import Done, Thumbnails
-from semblance.app.window.docks import Dock
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
-from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
-    from semblance.app.research.two_metrics.page import TwoMetricsPanel
-    from semblance.app.search.compare.compare_page import ComparePanel
-    from semblance.app.search.feedback.questions_page import AskNextPanel
-    from semblance.app.search.query.full_size_page import LargePanel
+    from semblance.app.research.two_metrics.page import TwoMetricsPage
+    from semblance.app.search.compare.compare_page import ComparePage
+    from semblance.app.search.feedback.questions_page import QuestionsPage
+    from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.main_window import MainWindow
 
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
 
 
-class Parts:
-    """Makes those of one window; each at most once."""
+class Panels(QObject):
+    """The panels of one window; what they ask of the window are this object's signals.
 
-    def __init__(self, window: MainWindow) -> None:
-        self._window, self._context = window, window.context
+    ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
+    ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
+    ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
+    ``questions_requested``: ask in full size · ``fold_requested``: fold the Library panel.
+    """
 
-    def thumbnails(self) -> Thumbnails:
-        return Thumbnails(self._fetch, self._window)
+    help_requested = Signal(str)
+    case_menu_requested = Signal(int, QPoint)
+    compare_requested = Signal(int)
+    page_closed = Signal(str)
+    full_size_requested = Signal()
+    header_requested = Signal(object)
+    side_requested = Signal(str)
+    questions_requested = Signal()
+    fold_requested = Signal()
+    concepts_changed = Signal()
 
+    def __init__(self, context: Context, stack: QStackedWidget, parent: QObject) -> None:
+        """``stack``: where the pages in the middle of the window are."""
+        super().__init__(parent)
+        self._context, self._stack = context, stack
+
+    def forget_thumbnails(self) -> None:
+        """Drop the thumbnails of the library that was open."""
+        thumbnails = Panels.thumbnails.built(self)
+        if thumbnails is not None:
+            thumbnails.clear()
+
+    @property
+    def concepts_there(self) -> set[str]:
+        """What commands on concepts need, as far as it is there."""
+        concepts = Panels.concepts.built(self)
+        return concepts.there if concepts is not None else set()
+
+    # What several panels share
+
+    @lazy_part
+    def thumbnails(self) -> ThumbnailLoader:
+        return ThumbnailLoader(self._fetch_thumbnails, self)
+
+    @lazy_part
     def concepts(self) -> Concepts:
-        window = self._window
-        made = Concepts(self._context, window)
-        made.changed.connect(window.enable)
+        made = Concepts(self._context, self)
+        made.changed.connect(self.concepts_changed)
         return made
 
     # Pages in the middle
 
+    @lazy_part
     def ranking(self) -> RankingPanel:
-        window = self._window
-        made = RankingPanel(self._context, window.thumbnails)
-        window.pages.addWidget(made)
-        made.header.help_wanted.connect(lambda: window.show_help("ranking"))
-        made.menu_wanted.connect(self.case_menu)
-        made.compare_wanted.connect(window.full.compare)
-        made.extract_wanted.connect(window.actions_["extract"].trigger)
-        made.train_wanted.connect(self._show_training)
+        made = RankingPanel(self._context, self.thumbnails)
+        self._stack.addWidget(made)
+        self._connect_help(made.header, "ranking")
+        made.menu_wanted.connect(self.case_menu_requested)
+        made.compare_wanted.connect(self.compare_requested)
+        made.extract_wanted.connect(self._context.actions["extract"].trigger)
+        made.train_wanted.connect(self.show_training)
         made.grid.current_changed.connect(self._explain)
-        actions = window.actions_
+        actions = self._context.actions
         for command, box in (
             ("same_patient", made.same_patient),
             ("alike", made.alike),
@@ -79,153 +107,123 @@ class Parts:
             actions.keep_within(command, made)
         return made
 
-    def compare(self) -> ComparePanel:
-        from semblance.app.search.compare.compare_page import ComparePanel
+    @lazy_part
+    def compare(self) -> ComparePage:
+        from semblance.app.search.compare.compare_page import ComparePage
 
-        window = self._window
-        made = ComparePanel(self._context, window.thumbnails)
-        self._add_resting(made, made.panes)
-        made.closed.connect(lambda: window.full.leave_page("compare"))
-        made.menu_wanted.connect(self.case_menu)
-        made.header.help_wanted.connect(lambda: window.show_help("compare"))
+        made = ComparePage(self._context, self.thumbnails)
+        self._add_page(made, "compare", made.panes)
+        made.menu_wanted.connect(self.case_menu_requested)
         return made
 
-    def large(self) -> LargePanel:
-        from semblance.app.search.query.full_size_page import LargePanel
+    @lazy_part
+    def large(self) -> FullSizePage:
+        from semblance.app.search.query.full_size_page import FullSizePage
 
-        window = self._window
-        made = LargePanel(self._context)
-        window.pages.addWidget(made)
-        made.closed.connect(lambda: window.full.leave_page("large"))
-        made.header.help_wanted.connect(lambda: window.show_help("large"))
-        made.header_wanted.connect(lambda: window.commands.show_header(made.pane))
+        made = FullSizePage(self._context)
+        self._add_page(made, "large")
+        made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
-    def two_metrics(self) -> TwoMetricsPanel:
-        from semblance.app.research.two_metrics.page import TwoMetricsPanel
+    @lazy_part
+    def two_metrics(self) -> TwoMetricsPage:
+        from semblance.app.research.two_metrics.page import TwoMetricsPage
 
-        window = self._window
-        made = TwoMetricsPanel(self._context, window.thumbnails)
-        window.pages.addWidget(made)
-        made.closed.connect(lambda: window.full.leave_page("two_metrics"))
-        made.compare_wanted.connect(window.full.compare)
-        made.menu_wanted.connect(self.case_menu)
-        made.header.help_wanted.connect(lambda: window.show_help("two_metrics"))
+        made = TwoMetricsPage(self._context, self.thumbnails)
+        self._add_page(made, "two_metrics")
+        made.compare_wanted.connect(self.compare_requested)
+        made.menu_wanted.connect(self.case_menu_requested)
         return made
 
-    def ask_next(self) -> AskNextPanel:
-        from semblance.app.search.feedback.questions_page import AskNextPanel
+    @lazy_part
+    def ask_next(self) -> QuestionsPage:
+        from semblance.app.search.feedback.questions_page import QuestionsPage
 
-        window = self._window
-        made = AskNextPanel(self._context)
-        self._add_resting(made, made.panes)
-        made.closed.connect(lambda: window.full.leave_page("ask_next"))
-        made.header.help_wanted.connect(lambda: window.show_help("ask_next"))
+        made = QuestionsPage(self._context)
+        self._add_page(made, "ask_next", made.panes)
         return made
 
-    # Docks
+    # Panels in docks
 
+    @lazy_part
     def library(self) -> LibraryPanel:
-        made = LibraryPanel(self._context, self._window.thumbnails)
-        made.menu_wanted.connect(self.case_menu)
-        made.fold_button.clicked.connect(self._window.arrangement.fold_again)
+        made = LibraryPanel(self._context, self.thumbnails)
+        made.menu_wanted.connect(self.case_menu_requested)
+        made.fold_button.clicked.connect(self.fold_requested)
         return made
 
+    @lazy_part
     def query(self) -> QueryPanel:
-        window = self._window
-        made = QueryPanel(self._context, thumbnails=window.thumbnails)
-        made.add_foot(window.judgements)
-        made.help_wanted.connect(lambda: window.show_help("query"))
-        made.large_wanted.connect(window.full.look_at_query)
-        made.header_wanted.connect(lambda: window.commands.show_header(made.pane))
+        made = QueryPanel(self._context, thumbnails=self.thumbnails)
+        made.add_foot(self.judgements)
+        made.help_wanted.connect(lambda: self.help_requested.emit("query"))
+        made.large_wanted.connect(self.full_size_requested)
+        made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
+    @lazy_part
     def judgements(self) -> JudgementStrip:
-        made = JudgementStrip(self._context, self._window.thumbnails)
-        made.wanted.connect(lambda: self._window.show_side("refine"))
+        made = JudgementStrip(self._context, self.thumbnails)
+        made.wanted.connect(lambda: self.side_requested.emit("refine"))
         return made
 
+    @lazy_part
     def side(self) -> SidePanel:
-        window = self._window
-        made = SidePanel(self._context, window.thumbnails, window.concepts)
-        made.help_wanted.connect(window.show_help)
-        made.save_wanted.connect(window.actions_["save_refined"].trigger)
+        made = SidePanel(self._context, self.thumbnails, self.concepts)
+        made.help_wanted.connect(self.help_requested)
+        made.save_wanted.connect(self._context.actions["save_refined"].trigger)
         made.case_wanted.connect(self._go_to)
-        made.slider_wanted.connect(window.actions_["prepare_slider"].trigger)
-        made.questions_wanted.connect(window.full.ask_next)
+        made.slider_wanted.connect(self._context.actions["prepare_slider"].trigger)
+        made.questions_wanted.connect(self.questions_requested)
         return made
 
+    @lazy_part
     def evaluation(self) -> EvaluationPanel:
-        window = self._window
-        made = EvaluationPanel(self._context, window.thumbnails)
-        made.header.help_wanted.connect(lambda: window.show_help("evaluation"))
-        made.extract_wanted.connect(window.actions_["extract"].trigger)
-        made.train_wanted.connect(self._show_training)
+        made = EvaluationPanel(self._context, self.thumbnails)
+        self._connect_help(made.header, "evaluation")
+        made.extract_wanted.connect(self._context.actions["extract"].trigger)
+        made.train_wanted.connect(self.show_training)
         return made
 
-    def docks(self) -> dict[str, Dock]:
-        window = self._window
-        library, query, side, evaluation = window.library, window.query, window.side, window.evaluation
-        made = {
-            "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
-            "query": Dock(window, tr("Query"), "query", query, header=query.header),
-            "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
-            "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
-        }
-        for dock in made.values():
-            dock.help_wanted.connect(window.show_help)
-        window.arrangement.place(made)
-        if window.state.library is None:
-            # Built while nobody waits: the start page stands alone.
-            for dock in made.values():
-                dock.hide()
-        return made
+    # Requests
 
-    # What several of them share
+    def show_training(self) -> None:
+        """Show the Train panel; the keyboard goes to its button."""
+        self.side_requested.emit("train")
+        self.side.train.train_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def finish(self) -> None:
-        """Keep what is to outlast the window."""
-        refine_metric.finish(self._context)
-        libraries.remember_before_end(self._context)
+    def is_in_ranking(self) -> bool:
+        """Whether the keyboard is among the similar cases."""
+        focus = QApplication.focusWidget()
+        return focus is not None and self.ranking.isAncestorOf(focus)
 
-    def case_menu(self, case_row: int, where: QPoint) -> None:
-        """What can be done with a case, wherever it is shown."""
-        window, state = self._window, self._context.state
-        index = state.columns.index_of_row(case_row)
-        if index < 0:
-            return
-        case_id = state.columns.ids[index]
-        menu = Menu(window)
-        ranked = state.ranking.ranked if state.ranking is not None else ()
-        if not window.full.comparing and any(case.row == case_row for case in ranked):
-            menu.addAction(tr("Compare with the query"), lambda: window.full.compare(case_row))
-        menu.addAction(tr("Look at it large"), lambda: window.full.look_at_case(case_row))
-        menu.addAction(
-            tr("Ask with this case"), lambda: search_operations.ask(self._context, Query(case=case_id))
-        )
-        menu.addAction(tr("Copy the case's id"), lambda: QGuiApplication.clipboard().setText(case_id))
-        if not window.full.comparing and window.ranking.isAncestorOf(QApplication.focusWidget() or window):
-            window.ranking.judging.fill_menu(menu)
-        window.commands.examples.fill_menu(menu, case_row)
-        menu.exec(where)
-        menu.deleteLater()
+    def cases_in_use(self) -> RankingPanel | LibraryPanel:
+        """The list of cases the keyboard is in; the library where it is in neither."""
+        return self.ranking if self.is_in_ranking() else self.library
 
-    def _add_resting(self, page: QWidget, panes: Sequence[ImagePane]) -> None:
-        """A page that keeps no slices until it is shown."""
-        self._window.pages.addWidget(page)
-        for pane in panes:
-            pane.slices.rest()
-
-    def _show_training(self) -> None:
-        self._window.commands.train()
+    def cases_shown(self) -> list[str]:
+        """The ids of the cases that the Library panel lists, in its order."""
+        ids, shown = self._context.state.columns.ids, self.library.grid.deck()
+        return [ids[shown.index(place)] for place in range(len(shown))]
 
     def _explain(self, case_row: int) -> None:
-        self._window.side.follow(case_row)
+        self.side.follow(case_row)
 
     def _go_to(self, case_row: int) -> None:
-        self._window.ranking.grid.set_current(case_row)
+        self.ranking.grid.set_current(case_row)
 
-    def _fetch(self, rows: list[int], done: Done) -> None:
+    def _connect_help(self, header: QWidget, page: str) -> None:
+        header.help_wanted.connect(lambda: self.help_requested.emit(page))  # type: ignore[attr-defined]
+
+    def _add_page(self, page: QWidget, name: str, panes: Sequence[ImagePane] = ()) -> None:
+        """A page on the whole window; ``panes`` keep no slices until it is shown."""
+        self._stack.addWidget(page)
+        for pane in panes:
+            pane.slices.rest()
+        page.closed.connect(lambda: self.page_closed.emit(name))  # type: ignore[attr-defined]
+        self._connect_help(page.header, name)  # type: ignore[attr-defined]
+
+    def _fetch_thumbnails(self, rows: list[int], done: Done) -> None:
         path = self._context.state.path
         if path is None:
             done([])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.window.top_bar import Picker
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.metrics.slider_steps import slider_of
@@ -67,8 +68,7 @@ def make_pickers(context: Context) -> list[Picker]:
         pickers[1].set_value(state.features)
         pickers[2].set_value(_shown(state.metric) if state.metric else "")
 
-    for signal in (state.library_changed, state.cases_changed, state.metric_changed):
-        signal.connect(follow)
+    state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
     follow()
     return pickers
 

@@ -21,6 +21,7 @@ TO_SHOW = (
     "pyqtgraph",
     "semblance.app.window.panels",
     "semblance.app.window.commands",
+    "semblance.app.window.parts",
 )
 #: What the first of the larger dialogs, and the first sight of the map, would stop to read.
 TO_COME = (

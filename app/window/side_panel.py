@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 from semblance.app.metrics.train_panel import TrainPanel
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.search.feedback.concepts_panel import ConceptsSection
-from semblance.app.search.feedback.question_section import AskSection
+from semblance.app.search.feedback.question_section import QuestionSection
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.why.panel import WhyPanel
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy import later
+from semblance.app.shell.lazy import lazy_part
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -41,7 +41,7 @@ class SidePanel(QWidget):
         self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
         #: The case that is current in the ranking.
         self._case = -1
-        self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
+        self.header = TabHeader((tr("Why these cases"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()
@@ -49,14 +49,14 @@ class SidePanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.show_tab("train")
 
-    @later
+    @lazy_part
     def why(self) -> WhyPanel:
         made = WhyPanel(self._context)
         made.follow(self._case)
         self._add(made)
         return made
 
-    @later
+    @lazy_part
     def train(self) -> TrainPanel:
         made = TrainPanel(self._context)
         made.slider_wanted.connect(self.slider_wanted)
@@ -68,22 +68,22 @@ class SidePanel(QWidget):
         return self._refining[0]
 
     @property
-    def question(self) -> AskSection:
+    def question(self) -> QuestionSection:
         return self._refining[1]
 
     @property
     def concepts(self) -> ConceptsSection:
         return self._refining[2]
 
-    @later
-    def _refining(self) -> tuple[RefinePanel, AskSection, ConceptsSection]:
+    @lazy_part
+    def _refining(self) -> tuple[RefinePanel, QuestionSection, ConceptsSection]:
         """The panel with the two sections that stand in it."""
         made = RefinePanel(self._context, self._thumbnails)
         made.train_wanted.connect(lambda: self.show_tab("train"))
         made.save_wanted.connect(self.save_wanted)
         made.case_wanted.connect(self.case_wanted)
         self._add(made)
-        question = AskSection(self._context, self._thumbnails)
+        question = QuestionSection(self._context, self._thumbnails)
         question.large_wanted.connect(self.questions_wanted)
         made.set_questions(question)
         concepts = ConceptsSection(self._context, self._concepts)

@@ -30,9 +30,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.icon_label import Sign
+from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
 
@@ -67,8 +67,8 @@ class StartPage(QScrollArea):
             "play",
             tr("Try the demo"),
             tr(
-                "A generated library, plainly synthetic, with a trained metric to look into. Made on this "
-                "machine; nothing is downloaded."
+                "A synthetic library with a trained metric. It is made on this computer. Nothing is "
+                "downloaded."
             ),
             tr("Try the demo"),
             "Ctrl+D",
@@ -79,7 +79,7 @@ class StartPage(QScrollArea):
             tr("New library"),
             tr(
                 "From a folder of images, or with Ctrl+Shift+N from a zip or table. You see what was "
-                "recognised and can correct it before anything is kept."
+                "recognised and can correct it before anything is saved."
             ),
             tr("Choose a folder…"),
             "Ctrl+N",
@@ -87,7 +87,7 @@ class StartPage(QScrollArea):
         self._open = _Card(
             "folder",
             tr("Open library"),
-            tr("A folder ending in .semblance, made here or on another machine."),
+            tr("A folder whose name ends in .semblance."),
             tr("Open…"),
             "Ctrl+O",
         )
@@ -104,7 +104,7 @@ class StartPage(QScrollArea):
         self._cards = QGridLayout()
         self._lay_out()
         self.set_recent([])
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     @property
@@ -169,7 +169,7 @@ class StartPage(QScrollArea):
     def _lay_out(self) -> None:
         self._cards.setContentsMargins(0, 0, 0, 0)
         self._cards.setSpacing(16)
-        words = QPushButton(tr("What is a metric? A finding? Words used here"))
+        words = QPushButton(tr("What is a metric? What is a finding? Open the glossary"))
         words.clicked.connect(self.words_wanted)
         set_look(words, link=True)
         lower = QGridLayout()
@@ -183,7 +183,7 @@ class StartPage(QScrollArea):
         lower.addLayout(self._recent, 1, 0)
         lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
         column = vbox(self._column, margins=(0, 24, 0, 24))
-        column.addWidget(_label(tr("Begin with a library"), "display"))
+        column.addWidget(_label(tr("Open a library"), "display"))
         column.addSpacing(6)
         about = _label(
             tr(
@@ -218,7 +218,7 @@ class StartPage(QScrollArea):
         button.setToolTip(str(path))
         button.clicked.connect(lambda: self.recent_wanted.emit(str(path)))
         set_look(button, quiet=True)
-        where = str(path.parent) if there else tr("{folder} (not there now)", folder=path.parent)
+        where = str(path.parent) if there else tr("{folder} (not found)", folder=path.parent)
         row.addWidget(button)
         row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
         return line
@@ -236,7 +236,7 @@ class _Card(QFrame):
         set_look(self._text, role="second")
         self.button = QPushButton(button)
         head = hbox(spacing=12)
-        head.addWidget(Sign(sign, "text", 18))
+        head.addWidget(IconLabel(sign, "text", 18))
         head.addWidget(self._title, 1)
         foot = QHBoxLayout()
         foot.addWidget(self.button)
@@ -249,7 +249,7 @@ class _Card(QFrame):
         column.addLayout(head)
         column.addWidget(self._text, 1)
         column.addLayout(foot)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -9,7 +9,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -48,9 +49,8 @@ class StatusLine(QFrame):
         row.addWidget(self.where)
         row.addWidget(self._told, 1)
         row.addWidget(self.jobs)
-        self._state.cases_changed.connect(self._renew)
-        self._state.library_changed.connect(self._renew)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.CASES | Change.LIBRARY, self, self._renew)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._renew()
 
@@ -77,9 +77,9 @@ class StatusLine(QFrame):
         self.counts.setText(f"{tr_n('{n} case', '{n} cases', len(library.columns))}    {patients}")
         unusable = len(library.unusable)
         self.not_read.setVisible(bool(unusable))
-        self.not_read.setText(tr_n("{n} file not read", "{n} files not read", unusable))
+        self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
         self.where.setText(
-            library.path.name if library.writable else tr("{name} (for looking only)", name=library.path.name)
+            library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)
         )
 
 

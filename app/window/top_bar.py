@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.icons import icon, icon_pixmap
-from semblance.app.shell.theme import colour, font, news, set_look, theme
-from semblance.app.widgets.line import Rule
+from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
@@ -163,7 +163,7 @@ class Picker(QAbstractButton):
 class TopBar(QFrame):
     """Menus, the three pickers, the slider, and "All commands"."""
 
-    def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: LikenessSlider) -> None:
+    def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: EmphasisSlider) -> None:
         super().__init__()
         set_look(self, role="top-bar")
         self._pickers, self.likeness = tuple(pickers), likeness
@@ -183,7 +183,7 @@ class TopBar(QFrame):
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
-        line = Rule(upright=True)
+        line = HLine(upright=True)
         line.setFixedHeight(16)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))
@@ -204,7 +204,7 @@ class TopBar(QFrame):
         likeness.followed.connect(self._fit)
         row.addStretch(1)
         row.addWidget(self.commands)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     @property

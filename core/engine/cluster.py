@@ -29,6 +29,7 @@ class ClusterTask:
         self._unwanted = False
 
     def cancel(self) -> None:
+        """Give the task up; :meth:`result` then raises Cancelled."""
         self._unwanted = True
         self.future.cancel()
 
@@ -110,6 +111,7 @@ class Cluster:
         return max(1, int(sum(self._client.nthreads().values())))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> ClusterTask:
+        """Run ``function(*args)`` on any worker of the cluster; both must be picklable."""
         return ClusterTask(self._client.submit(function, *args, pure=False), self.address)
 
     def share_file(self, file: Path) -> Any:

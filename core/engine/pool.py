@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import logging
 import multiprocessing
 import pickle
 import signal
@@ -19,6 +18,7 @@ from typing import Any
 from semblance.core.engine import worker
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.log import logger, receive_record
 from semblance.core.tasks import Cancelled
 
 #: Tasks that can be under way at once; each owns one byte of the shared stop flags.
@@ -253,14 +253,17 @@ class Pool:
     def _hear(self, data: bytes) -> None:
         try:
             token, kind, news = pickle.loads(data)
+            if kind == worker.RECORD:
+                receive_record(*news)
+                return
             if kind != worker.END:
                 listener = self._listeners.get(token)
                 if listener is not None:
                     listener(kind, news)
                 return
-        except Exception:
+        except Exception:  # noqa: BLE001 - a listener may raise anything
             # One listener's defect must not silence all the others.
-            logging.getLogger(__name__).exception("news of a task were lost")
+            logger.exception("news of a task were lost")
             return
         with self._lock:
             ending = self._waiting.pop(token, None)

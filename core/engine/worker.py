@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
 
+from semblance.core.log import PhaseLog, keep_description, send_records
 from semblance.core.tasks import Cancelled, Reporter
 
 #: News are sent at most this often, so that a fast loop does not drown its listener.
@@ -25,6 +26,8 @@ CANCEL, STOP = 1, 2
 #: Work that took longer leaves holes in memory that are worth the milliseconds of giving them back.
 _LONG_S = 0.5
 PROGRESS, PARTIAL, END = "progress", "partial", "end"
+#: A record of the log; it belongs to no task.
+RECORD, NO_TASK = "record", 0
 
 #: Zarr's setting: its pool would grow by a thread a reading, to more than there are processors.
 _ZARR_THREADS = "ZARR_THREADING__MAX_WORKERS"
@@ -57,8 +60,10 @@ class _WorkerReporter(Reporter):
         self._token, self._slot = token, slot
         self._next = 0.0
         self._last: Progress | None = None
+        self.phases = PhaseLog()
 
     def progress(self, done: int, total: int | None, what: str) -> None:
+        self.phases.enter(what)
         news = Progress(done, total, what)
         finished = total is not None and done >= total
         first = self._last is None or self._last.what != what
@@ -100,11 +105,13 @@ _worker = _Worker()
 def start_worker(
     flags: Any, news: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
 ) -> None:
+    """Prepare a new worker process: no interrupts, one thread per library, ``niceness``, an end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_threads()
     _worker.flags, _worker.news, _worker.lock, _worker.after = flags, news, lock, after
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
+    send_records(lambda level, text: _worker.send(NO_TASK, RECORD, (level, text)))
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_follow_parent, args=(parent.sentinel,), daemon=True).start()
@@ -119,16 +126,22 @@ def _follow_parent(sentinel: int) -> None:
 def run(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], token: int, slot: int
 ) -> Any:
+    """Call ``function`` in a worker with a reporter of its own; unpicklable errors become RuntimeError."""
     reporter = _WorkerReporter(token, slot)
     begun = time.monotonic()
     try:
         reporter.check_cancelled()
         return function(*args, reporter=reporter, **kwargs)
     except Exception as error:
+        # Its traceback stays here.
+        keep_description(error)
         if _crosses(error):
             raise
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        other = RuntimeError(f"{type(error).__name__}: {error}")
+        keep_description(other, of=error)
+        raise other from error
     finally:
+        reporter.phases.end()
         _worker.send(token, END, None)
         if _worker.after is not None:
             # Nobody waits for the milliseconds of work in the background.

@@ -112,6 +112,7 @@ class Calibration:
         return tuple(row for row, p, _ in self.cases if one.low <= p and (p < one.high or last))
 
     def to_json(self) -> dict[str, Any]:
+        """As stored beside the scores of a metric; :meth:`from_json` reads it."""
         return {
             "method": self.method,
             "finding": self.finding,

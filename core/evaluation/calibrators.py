@@ -23,6 +23,7 @@ class Calibrator:
     _of: Callable[[Vector], Vector]
 
     def __call__(self, odds: Vector) -> Vector:
+        """(n,) probabilities, 0.001 to 0.999, of the log-odds ``odds`` (n,)."""
         return np.clip(self._of(np.asarray(odds, dtype=np.float64)), _LEAST, 1.0 - _LEAST)
 
 

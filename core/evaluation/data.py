@@ -85,10 +85,12 @@ class EvaluationData:
 
     @property
     def name(self) -> str:
+        """The source in quotation marks, for messages."""
         return f"'{self.source}'" if self.source else tr_lazy("The data")
 
     @property
     def n_cases(self) -> int:
+        """Number of cases, those without a finding too."""
         return len(self.y)
 
     @property

@@ -47,10 +47,16 @@ class IntervalCurve:
         return self.mean[place], self.low[place], self.high[place]
 
     def to_json(self) -> dict[str, Any]:
+        """``k``, ``mean``, ``low`` and ``high``, a list each."""
         return {name: list(values) for name, values in vars(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: values of another form.
+        """
         mean, low, high = (
             tuple(None if value is None else float(value) for value in values[name])
             for name in ("mean", "low", "high")
@@ -71,11 +77,17 @@ class FindingRoc:
     ci95: tuple[float, float] | None
 
     def to_json(self) -> dict[str, Any]:
+        """The curve, its area and the area's 95 % interval (null where there is none)."""
         ci95 = None if self.ci95 is None else list(self.ci95)
         return {"fpr": list(self.fpr), "tpr": list(self.tpr), "auc": self.auc, "ci95": ci95}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: values of another form.
+        """
         fpr, tpr = (tuple(float(value) for value in values[name]) for name in ("fpr", "tpr"))
         if len(fpr) != len(tpr):
             raise ValueError("a curve of unequal lengths")
@@ -95,10 +107,16 @@ class FindingScore:
     high: float | None
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields by name."""
         return dict(vars(self))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: values of another form.
+        """
         mean, low, high = (
             None if values[name] is None else float(values[name]) for name in ("mean", "low", "high")
         )
@@ -131,9 +149,11 @@ class MetricScores:
 
     @property
     def n_test(self) -> int:
+        """Number of held-out cases."""
         return sum(self.findings.values())
 
     def to_json(self) -> dict[str, Any]:
+        """As stored in the library; :meth:`from_json` reads it."""
         return {
             "measured_on": self.measured_on,
             "n_train": self.n_train,

@@ -34,6 +34,7 @@ class Friedman:
     p_value: float
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields by name."""
         return asdict(self)
 
 
@@ -52,6 +53,7 @@ class HolmPair:
     p_adjusted: float
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields by name."""
         return asdict(self)
 
 

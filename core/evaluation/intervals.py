@@ -28,6 +28,7 @@ class Summary:
     values: tuple[float | None, ...]
 
     def to_json(self) -> dict[str, Any]:
+        """The form of a score in CONTRACT.md: ``mean``, ``std``, ``ci95`` and ``values``."""
         return {
             "mean": self.mean,
             "std": self.std,

@@ -33,10 +33,12 @@ class PairDistances(Protocol):
     """Squared distances from queries to a gallery."""
 
     @property
-    def n_queries(self) -> int: ...
+    def n_queries(self) -> int:
+        """q, the number of queries."""
 
     @property
-    def n_gallery(self) -> int: ...
+    def n_gallery(self) -> int:
+        """n, the number of cases in the gallery."""
 
     @property
     def width(self) -> int:
@@ -64,15 +66,19 @@ class GivenDistances:
         self.width = 1
 
     def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        """The given distances (b, n), exact."""
         return self._first[queries], 0.0
 
     def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        """(b, w) the given distances, as :meth:`PairDistances.exact`."""
         return self._first[queries[:, None], gallery]
 
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        """(b, w) distances that break ties, or ``None``."""
         return None if self._second is None else self._second[queries[:, None], gallery]
 
     def among(self, gallery: Rows) -> GivenDistances:
+        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
         return GivenDistances(self._first[:, gallery])
 
 
@@ -89,6 +95,7 @@ class EmbeddedDistances:
         self._norms = np.einsum("ij,ij->i", gallery, gallery)
 
     def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        """Distances (b, n) by the expansion |x|^2 - 2xq + |q|^2, and its largest rounding error."""
         q = self._q[queries]
         norms = np.einsum("ij,ij->i", q, q)
         distances = q @ self._x.T
@@ -99,12 +106,15 @@ class EmbeddedDistances:
         return distances, 8.0 * np.finfo(np.float64).eps * (q.shape[1] + 4) * float(largest)
 
     def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        """(b, w) squared Euclidean distances of embeddings, as :meth:`PairDistances.exact`."""
         return _between(self._q, self._x, queries, gallery)
 
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        """(b, w) distances that break ties, or ``None``."""
         return None if self._second is None else _between(*self._second, queries, gallery)
 
     def among(self, gallery: Rows) -> EmbeddedDistances:
+        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
         return EmbeddedDistances(self._q, self._x[gallery])
 
 
@@ -126,17 +136,21 @@ class ScannedDistances:
         self.width = max(1, queries.shape[1])
 
     def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        """Distances (b, n) of the metric itself, exact."""
         return self._distance.between(self._q[queries], self._x), 0.0
 
     def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        """(b, w) distances of a metric without an embedding, as :meth:`PairDistances.exact`."""
         pairs = zip(queries.tolist(), gallery, strict=True)
         between = self._distance.between
         return np.concatenate([between(self._q[q : q + 1], self._x[rows]) for q, rows in pairs])
 
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        """(b, w) distances that break ties, or ``None``."""
         return None if self._second is None else _between(*self._second, queries, gallery)
 
     def among(self, gallery: Rows) -> ScannedDistances:
+        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
         return ScannedDistances(self._distance, self._q, self._x[gallery])
 
 

@@ -51,6 +51,7 @@ class Curve:
     std: tuple[float | None, ...]
 
     def to_json(self) -> dict[str, Any]:
+        """``k``, ``mean`` and ``std``, a list each."""
         return {"k": list(self.k), "mean": list(self.mean), "std": list(self.std)}
 
 
@@ -76,6 +77,7 @@ class LearnerResult:
     fit_seconds: Seconds
 
     def to_json(self) -> dict[str, Any]:
+        """One of the ``results`` of an evaluation in CONTRACT.md, without what papers print."""
         curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
         curves["roc"] = {
             finding: {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
@@ -126,6 +128,7 @@ class EvaluationResult:
     measured_on: str = "held-out"
 
     def to_json(self) -> dict[str, Any]:
+        """The "evaluate" document of CONTRACT.md, without what papers print."""
         return {
             "protocol": self.protocol,
             "source": dict(self.source),

@@ -35,6 +35,7 @@ class Comparison:
     p_value: float
 
     def to_json(self) -> dict[str, Any]:
+        """One of the ``comparisons`` of an evaluation in CONTRACT.md."""
         return {**asdict(self), "ci95": list(self.ci95)}
 
 

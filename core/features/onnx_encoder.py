@@ -237,7 +237,7 @@ class Session:
             ) from error
         if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
             raise BadInput(
-                tr_lazy("The encoder '{model}' does not give one row for each image.", model=self._model),
+                tr_lazy("The encoder '{model}' does not give one row per image.", model=self._model),
                 "Name another of its outputs in the settings ('output').",
             )
         rows = self._reduced(out)[:n]
@@ -330,13 +330,13 @@ class Session:
         outputs = {output.name: output.type for output in self._session.get_outputs()}
         name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
         if name not in outputs:
-            told = (
+            problem = (
                 tr_lazy("has no output '{name}'", name=name)
                 if name
                 else tr_lazy("has {n} outputs", n=len(outputs))
             )
             raise BadInput(
-                tr_lazy("The encoder '{model}' {told}.", model=self._model, told=told),
+                tr_lazy("The encoder '{model}' {problem}.", model=self._model, problem=problem),
                 tr_lazy("Name one in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         if outputs[name] not in _TYPES:
@@ -424,7 +424,7 @@ class OnnxEncoder(Extractor):
                     "The encoder '{model}' or its settings have changed since its features were made.",
                     model=self._model,
                 ),
-                "Put the old files back, or extract again under another name and train anew.",
+                "Put the old files back, or extract again under another name and train again.",
             )
         self.settings |= {"model": str(self._model), "settings": str(file), "identity": self._identity}
 

@@ -117,14 +117,12 @@ def _inside(model: Path, name: str) -> Path:
         outside = not path.resolve().is_relative_to(folder.resolve())
     if outside:
         raise BadInput(
-            tr_lazy(
-                "The encoder '{model}' wants to read '{name}', outside its folder.", model=model, name=name
-            ),
+            tr_lazy("The encoder '{model}' refers to '{name}' outside its folder.", model=model, name=name),
             "Put its weights beside it and export it again, or use an encoder in one file.",
         )
     if not path.is_file():
         raise BadInput(
-            tr_lazy("The encoder '{model}' lacks its weights '{name}'.", model=model, name=name),
+            tr_lazy("The weights '{name}' of the encoder '{model}' are missing.", model=model, name=name),
             "Put that file into the model's folder.",
         )
     return path

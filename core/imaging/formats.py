@@ -46,7 +46,7 @@ _FOREIGN = (
     (0, b"\x93NUMPY", tr_lazy("a NumPy array")),
     (0, b"\x89HDF", tr_lazy("an HDF5 file")),
     (8, b"WEBP", tr_lazy("a WebP image")),
-    (4, b"ftyp", tr_lazy("a HEIC or AVIF image or a film")),
+    (4, b"ftyp", tr_lazy("a HEIC or AVIF image or a video")),
     (128, b"DICM", tr_lazy("a DICOM file")),
 )
 
@@ -73,7 +73,7 @@ def foreign_format(head: bytes) -> str:
         return tr_lazy("a web page or XML text")
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
         return tr_lazy("a text file")
-    return tr_lazy("no image")
+    return tr_lazy("an unknown kind of file")
 
 
 def check_whole(file: BinaryIO, name: str) -> None:

@@ -39,7 +39,7 @@ def check_fits(size: int, name: str) -> None:
             tr_lazy(
                 "'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=there
             ),
-            "Close other programs, or look at its slices one by one.",
+            "Close other programs, or view its slices one by one.",
         )
 
 

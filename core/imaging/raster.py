@@ -345,7 +345,8 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     if not finite.all():
         if not finite.any():
             raise BadInput(
-                tr_lazy("'{name}' holds no number in any pixel (all NaN or infinite).", name=name), COPY_AGAIN
+                tr_lazy("No pixel of '{name}' holds a finite number (all are NaN or infinite).", name=name),
+                COPY_AGAIN,
             )
         numbers[~finite] = numbers[finite].min()
     low, high = float(numbers.min()), float(numbers.max())

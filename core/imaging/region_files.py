@@ -58,7 +58,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
         )
     if document.get("version") != VERSION:
         raise BadInput(
-            tr_lazy("'{name}' was written by a newer version.", name=name),
+            tr_lazy("'{name}' was written by a newer version of Semblance.", name=name),
             "Export the regions again, or use that version.",
         )
     listed = document.get("regions")
@@ -112,7 +112,7 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
     if len(data) > _LONGEST:
         raise BadInput(
             tr_lazy(
-                "'{path}' is {n} long; the limit is {longest}.",
+                "'{path}' is {n} in size; the limit is {longest}.",
                 path=path,
                 n=size_text(len(data)),
                 longest=size_text(_LONGEST),

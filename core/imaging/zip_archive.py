@@ -67,7 +67,7 @@ class ZipArchive:
         except Exception as error:  # noqa: BLE001 - damaged tables raise anything, down to struct.error
             self._file.close()
             raise BadInput(
-                tr_lazy("'{name}' is no zip archive, or a damaged or cut off one.", name=name),
+                tr_lazy("'{name}' is not a zip archive, or it is damaged.", name=name),
                 "Copy or download it again, or unpack it and import the folder.",
             ) from (error if isinstance(error, OSError) else None)
         for info in infos:
@@ -136,7 +136,7 @@ class ZipArchive:
                     name=self.name,
                     reasons=reasons[entry],
                 ),
-                "Mend the archive or leave it out.",
+                "Repair the archive, or leave it out.",
             )
         raise BadInput(
             tr_lazy("'{name}' has no entry '{entry}'.", name=self.name, entry=entry),

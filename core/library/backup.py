@@ -59,6 +59,7 @@ class BackupResult:
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return {**vars(self), "missing": list(self.missing)}
 
 
@@ -136,7 +137,7 @@ def _wanted(library: Path, copy: Path) -> list[str]:
     if wrong := integrity_errors(copy):
         raise BadInput(
             tr_lazy("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
-            "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
+            "Repair it first: semblance doctor LIB --repair, or File > Verify library….",
         )
     names = [CATALOGUE]
     with contextlib.closing(sqlite3.connect(copy)) as connection:

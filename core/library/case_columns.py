@@ -86,10 +86,12 @@ class CaseColumns:
         return bool((self.patient != NO_PATIENT).all()) and len(self) > 0
 
     def finding_name(self, index: int) -> str | None:
+        """The finding of the case at ``index``, or ``None``."""
         code = int(self.finding[index])
         return None if code == NO_FINDING else self.findings[code]
 
     def patient_name(self, index: int) -> str | None:
+        """The patient of the case at ``index``, or ``None``."""
         code = int(self.patient[index])
         return None if code == NO_PATIENT else self.patients[code]
 

@@ -43,9 +43,16 @@ class Catalogue:
             raise
 
     def close(self) -> None:
+        """Close every connection to the catalogue."""
         self.engine.dispose()
 
     def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        """All rows of ``query``.
+
+        Raises:
+            BadInput: the catalogue is damaged.
+            SemblanceError: it cannot be read or is busy.
+        """
         with plain_errors(self.file), self.engine.connect() as connection:
             return connection.execute(query).all()
 
@@ -71,6 +78,7 @@ class Catalogue:
     # Sources
 
     def sources(self) -> list[SourceRecord]:
+        """The imported sources in the order they were added."""
         rows = self.read(sa.select(sources).order_by(sources.c.id))
         return [_source(r) for r in rows]
 
@@ -116,10 +124,12 @@ class Catalogue:
     # Files and cases
 
     def files(self, source: SourceRecord) -> dict[str, FileRecord]:
+        """The catalogued files of ``source`` by their path in it."""
         rows = self.read(sa.select(files).where(files.c.source == source.id))
         return {r.path: FileRecord(r.path, r.size, r.stamp, r.hash, r.state, r.reason) for r in rows}
 
     def set_columns(self, source: SourceRecord, columns: Sequence[str]) -> None:
+        """Record the names of the numbers that the rows of a table have."""
         with self.writing() as connection:
             connection.execute(
                 sources.update().where(sources.c.id == source.id).values(columns=list(columns))
@@ -229,6 +239,7 @@ class Catalogue:
         }
 
     def set_state(self, source: SourceRecord, paths: Sequence[str], state: str, reason: str = "") -> None:
+        """Set the ``state`` (ok, failed, ignored or missing) of files of ``source``, and the ``reason`` of it."""
         with self.writing() as connection:
             for part in in_parts(paths):
                 connection.execute(

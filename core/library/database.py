@@ -104,8 +104,8 @@ def not_writable(library: Path) -> SemblanceError:
 def _damaged(file: Path, what: str) -> BadInput:
     return BadInput(
         tr_lazy("The catalogue {file} is damaged: {what}.", file=file, what=what),
-        "Save what can be read of it (semblance doctor LIB --repair, or File > Check this library…), or "
-        "restore a backup.",
+        "Save what can be read of it (semblance doctor LIB --repair, or File > Verify "
+        "library…), or restore a backup.",
     )
 
 

@@ -27,6 +27,7 @@ class FeatureSets:
         self._catalogue, self._folder = catalogue, folder
 
     def all(self) -> list[FeatureSet]:
+        """The feature sets in the order they were made."""
         return _all(self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id)))
 
     def get(self, name: str | None) -> FeatureSet:
@@ -393,5 +394,5 @@ def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
             feature_set=feature_set.name,
             store=store,
         ),
-        "The rest can be used. File > Check this library… (`semblance doctor LIB --repair`) mends them.",
+        "The rest can be used. File > Verify library… (`semblance doctor LIB --repair`) repairs them.",
     )

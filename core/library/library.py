@@ -50,6 +50,7 @@ class Library:
 
     @property
     def name(self) -> str:
+        """The folder's name without its ending."""
         return self.path.name.removesuffix(SUFFIX)
 
     @classmethod
@@ -122,6 +123,7 @@ class Library:
         return self.catalogue.identity() == self._identity
 
     def close(self) -> None:
+        """Close the catalogue and the thumbnails."""
         self.thumbnails.close()
         self.catalogue.close()
 
@@ -142,6 +144,7 @@ class Library:
     # Metrics
 
     def metrics(self) -> list[MetricRecord]:
+        """The metrics in the order they were added."""
         rows = self.catalogue.read(sa.select(metrics).order_by(metrics.c.id))
         return [
             MetricRecord(
@@ -239,20 +242,24 @@ class Library:
             )
 
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
+        """Record the scores of the metric called ``name``."""
         with self.catalogue.writing() as connection:
             connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
 
     # Searches
 
     def searches(self) -> list[str]:
+        """Names of the saved searches, the latest first, those of the program (in brackets) included."""
         rows = self.catalogue.read(sa.select(searches.c.name).order_by(searches.c.saved.desc()))
         return [r.name for r in rows]
 
     def load_search(self, name: str) -> Mapping[str, Any] | None:
+        """The state saved as ``name``, or ``None``."""
         rows = self.catalogue.read(sa.select(searches.c.state).where(searches.c.name == name))
         return rows[0].state if rows else None
 
     def save_search(self, name: str, state: Mapping[str, Any]) -> None:
+        """Save ``state`` as ``name``, in place of what was saved so."""
         with self.catalogue.writing() as connection:
             connection.execute(
                 searches.insert().prefix_with("OR REPLACE").values(name=name, state=dict(state), saved=now())

@@ -72,6 +72,7 @@ class ThumbnailStore:
         self._replace()
 
     def close(self) -> None:
+        """Close the file; a second call does nothing."""
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()

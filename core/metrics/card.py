@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.language import tr_lazy
+from semblance.core.language import restored_text, stored_messages, tr_lazy
 from semblance.core.parameters import Value
 
 
@@ -73,6 +73,9 @@ class MetricCard:
             elif isinstance(value, Mapping):
                 value = dict(value)
             values[entry.name] = value
+        # The English texts are for everybody; their messages let the window translate them.
+        if messages := stored_messages((*self.steps, *self.notes)):
+            values["messages"] = messages
         return values
 
     @classmethod
@@ -91,6 +94,8 @@ class MetricCard:
                 raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if isinstance(value, list):
                 value = tuple(str(item) for item in value)
+            if entry.name in ("steps", "notes"):
+                value = tuple(restored_text(item, values.get("messages")) for item in value)
             given[entry.name] = value
         if "learner" not in given:
             raise BadInput("The card of the metric does not name its learner.")

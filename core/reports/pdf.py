@@ -158,7 +158,7 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
         Spacer(0, 9),
         _query(document, marks, room),
         *_comment(document),
-        *_heading(tr("Ranking")),
+        *_heading(tr("Similar cases")),
         *_ranking(document, marks, room),
     ]
     if document.judgements:
@@ -235,7 +235,11 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
     told.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:
-        told.append(paragraph(tr("No good match: even the nearest case is farther than usual."), STRONG_BODY))
+        told.append(
+            paragraph(
+                tr("No close match in this library: the nearest case is farther than usual."), STRONG_BODY
+            )
+        )
     told.append(paragraph(SUPPORT, FAINT))
     return Table(
         [[_asked_image(query, size), told]],
@@ -264,7 +268,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
     ]
     wanted.append((tr("Finding"), 78 if explained else 130, HEAD))
     if explained:
-        wanted.append((tr("What made the distance"), 160, HEAD))
+        wanted.append((tr("Contributions to the distance"), 160, HEAD))
     wanted.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = room - sum(width for _, width, _ in wanted)
     widths = [width or rest for _, width, _ in wanted]

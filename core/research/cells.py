@@ -16,27 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.protocols.plan import FAILURES
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.protocols.registry import get_protocol
-from semblance.core.evaluation.protocols.runner import (
-    FAILURES,
-    PLAIN,
-    failure_text,
-    fit_and_measure,
-    repeat_seed,
-)
+from semblance.core.evaluation.protocols.runner import PLAIN, failure_text, fit_and_measure, repeat_seed
 from semblance.core.evaluation.result import Measured, Queries, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
+from semblance.core.research.cases import Cases, whole_split
 from semblance.core.research.selection import choose, inner_split_seed
-from semblance.core.research.sources import Cases, whole_split
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from semblance.core.evaluation.protocols.plan import Plan
     from semblance.core.evaluation.protocols.protocol import Protocol
-    from semblance.core.evaluation.protocols.runner import Plan
     from semblance.core.metrics.training import TrainingPoint
 
 #: Cases and splits a worker keeps between cells.

@@ -30,6 +30,7 @@ class Printed:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields by name."""
         return asdict(self)
 
 

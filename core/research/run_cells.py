@@ -15,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
 from semblance.core.research.cells import Cell, experiment_cells, run_cell
-from semblance.core.research.sources import read_cases
+from semblance.core.research.read_cases import read_cases
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import SILENT, Cancelled, Reporter
@@ -35,18 +35,22 @@ class Work(Protocol):
     def future(self) -> Any:
         """What has ``add_done_callback``."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Give it up if it has not begun."""
 
-    def result(self) -> Any: ...
+    def result(self) -> Any:
+        """What it gave; raises what it raised, WorkerEnded where its worker was killed."""
 
 
 class Runner(Protocol):
     """Where cells run: see :mod:`semblance.core.research.runners`."""
 
     @property
-    def workers(self) -> int: ...
+    def workers(self) -> int:
+        """How many cells run at once."""
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Work: ...
+    def submit(self, function: Callable[..., Any], *args: Any) -> Work:
+        """Run ``function(*args)`` on a worker."""
 
     def share_file(self, file: Path) -> Any:
         """What a worker is given in place of ``file``."""
@@ -66,6 +70,7 @@ class ExperimentState:
 
     @property
     def done(self) -> int:
+        """Number of cells that have an answer."""
         return sum(cell.id in self.answers for cell in self.cells)
 
 

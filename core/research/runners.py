@@ -18,9 +18,11 @@ class LocalRunner:
         self.workers = self._engine.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Task:
+        """Run ``function(*args)`` in a process."""
         return self._engine.submit(function, *args)
 
     def share_file(self, file: Path) -> Path:
+        """``file`` itself: the processes read the same disk."""
         return file
 
     def __enter__(self) -> Self:

@@ -66,11 +66,17 @@ class CasesSpec:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """As :meth:`from_json` reads it; what is not set is left out."""
         own = {key: value for key, value in vars(self).items() if value not in (None, "", False)}
         return {**own, "test": self.test.to_json()} if self.test else own
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
+        """From a table, or from the path of a CSV file alone.
+
+        Raises:
+            BadArguments: unknown keys or values.
+        """
         if isinstance(values, str):
             values = {"table": values}
         _keys(values, cls, tr_lazy("the cases"))
@@ -136,6 +142,7 @@ class LearnerChoice:
         return [LearnerChoice(self.learner, params) for params in self.combinations]
 
     def to_json(self) -> dict[str, Any]:
+        """As :meth:`from_json` reads it; what is not set is left out."""
         out: dict[str, Any] = {"learner": self.learner}
         if self.params:
             out["params"] = dict(self.params)
@@ -145,6 +152,11 @@ class LearnerChoice:
 
     @classmethod
     def from_json(cls, values: Any, baselines: Sequence[str] = ()) -> Self:
+        """From a table, or from a learner's name alone; ``baselines`` are names without parameters.
+
+        Raises:
+            BadArguments: unknown keys, names or values.
+        """
         if isinstance(values, str):
             values = {"learner": values}
         _keys(values, cls, tr_lazy("a learner"))
@@ -196,19 +208,27 @@ class ProtocolChoice:
 
     @property
     def label(self) -> str:
+        """The name, with the settings in brackets."""
         told = ", ".join(f"{name}={_text(value)}" for name, value in self.settings.items())
         return f"{self.protocol} ({told})" if told else self.protocol
 
     @property
     def n_repeats(self) -> int:
+        """The repeats asked for, or the protocol's own number."""
         return self.repeats or protocol_class(self.protocol).repeats
 
     def to_json(self) -> dict[str, Any]:
+        """As :meth:`from_json` reads it; what is not set is left out."""
         own = {key: value for key, value in vars(self).items() if value}
         return {**own, "settings": dict(self.settings)} if self.settings else own
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
+        """From a table, or from a protocol's name alone.
+
+        Raises:
+            BadArguments: unknown keys, names or values.
+        """
         if isinstance(values, str):
             values = {"protocol": values}
         _keys(values, cls, tr_lazy("a protocol"))
@@ -246,6 +266,7 @@ class ExperimentSpec:
 
     @property
     def n_cells(self) -> int:
+        """Number of cells: cases x steps x learners x repeats of every protocol."""
         repeats = sum(choice.n_repeats for choice in self.protocols)
         return len(self.cases) * len(self.steps) * len(self.variants()) * repeats
 
@@ -256,6 +277,7 @@ class ExperimentSpec:
         return replace(self, cases=tuple(one.moved(places) for one in self.cases))
 
     def to_json(self) -> dict[str, Any]:
+        """As :meth:`from_json` reads it."""
         return {
             "name": self.name,
             "cases": [one.to_json() for one in self.cases],

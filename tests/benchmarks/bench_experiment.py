@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from semblance.core.research.run_cells import Finished
-from semblance.core.research.run_cells import run as measure
+from semblance.core.research.run_cells import ExperimentState
+from semblance.core.research.run_cells import run_cells as measure
 from semblance.core.research.runners import LocalRunner
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
@@ -63,12 +63,12 @@ def row(what: str, value: float, unit: str, target: float | None = None) -> dict
     return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
-def numbers(state: Finished) -> list[Any]:
+def numbers(state: ExperimentState) -> list[Any]:
     """Every score of every cell, in order."""
     return [[split["scores"] for split in state.answers[cell.id]["splits"]] for cell in state.cells]
 
 
-def by_processor(one: Finished, two: Finished) -> float:
+def by_processor(one: ExperimentState, two: ExperimentState) -> float:
     """Processor time of all cells on one worker over that of the busier of two, dealt in their order."""
     ends = [0.0, 0.0]
     for cell in two.cells:

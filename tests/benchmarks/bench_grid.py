@@ -26,8 +26,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
     from semblance.app.shell.theme import set_theme
     from semblance.app.widgets.cards.case_grid import CaseGrid
-    from semblance.app.widgets.cards.case_model import Deck
-    from semblance.app.widgets.thumbnail_loader import Thumbnails
+    from semblance.app.widgets.cards.case_model import CaseModel
+    from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -43,12 +43,12 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         QTimer.singleShot(3, lambda: done(answer))
 
     grid = CaseGrid()
-    grid.set_source(Thumbnails(fetch))
+    grid.set_source(ThumbnailLoader(fetch))
     grid.resize(1100, 900)
     everything = columns.sorted_by("id")
     distances = np.linspace(0.1, 2.0, CASES)
     alike = np.zeros(CASES, dtype=np.int64)
-    shown, _ = _timed(lambda: (grid.set_deck(Deck(columns, everything, distances, alike)), grid.show()))
+    shown, _ = _timed(lambda: (grid.set_deck(CaseModel(columns, everything, distances, alike)), grid.show()))
     _settle(app)
 
     bar, view = grid.verticalScrollBar(), grid.viewport()
@@ -70,7 +70,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         sorts.append(
             _timed(
                 lambda key=key: (
-                    grid.set_deck(Deck(columns, columns.sorted_by(key, descending=True))),
+                    grid.set_deck(CaseModel(columns, columns.sorted_by(key, descending=True))),
                     view.repaint(),
                 )
             )[0]
@@ -111,9 +111,9 @@ def _columns() -> Any:
 
 
 def _filter(grid: Any, columns: Any, text: str) -> None:
-    from semblance.app.widgets.cards.case_model import Deck
+    from semblance.app.widgets.cards.case_model import CaseModel
 
-    grid.set_deck(Deck(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
+    grid.set_deck(CaseModel(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
     grid.viewport().repaint()
 
 

@@ -50,10 +50,10 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
     library = _made(path, n)
     times, stalls, own = [], [], []
     with open_window(library) as window:
-        window.show_side("refine")
+        window.parts.layout.show_side("refine")
         search_operations.ask(window.context, Query(case="s/0"))
         _wait(lambda: window.state.ranking is not None)
-        grid = window.ranking.grid
+        grid = window.panels.ranking.grid
         for click in range(CLICKS):
             deck = grid.deck()
             # Saying the same again would take it back.
@@ -61,7 +61,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             wanted = fresh[2 + click % 9]
             before = window.state.judged
             begin, begun = time.perf_counter(), time.process_time()
-            window.ranking.judging.judge(1 if click % 3 else -1, [wanted])
+            window.panels.ranking.judging.judge(1 if click % 3 else -1, [wanted])
             longest = _wait(partial(_more, window.state, before))
             start = time.perf_counter()
             grid.viewport().repaint()
@@ -104,7 +104,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
         ]
         Ledger(opened.judgements("bench")).add(said)
     with open_window(library) as window:
-        window.show_side("refine")
+        window.parts.layout.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
         search_operations.rank(window.context)
         _wait(lambda: window.state.asked is not None)
@@ -112,7 +112,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
         begin = time.perf_counter()
         refine_metric.reset(window.context)
         longest = _wait(lambda: window.state.judged == 0)
-        window.ranking.grid.viewport().repaint()
+        window.panels.ranking.grid.viewport().repaint()
         spent = 1e3 * (time.perf_counter() - begin)
         longest = max(longest, _wait(lambda: True, seconds=0.6))
     return [

@@ -19,17 +19,14 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
     from semblance.app.search.query.panel import QueryPanel
-    from semblance.app.shell.context import Context
     from semblance.app.shell.jobs import Jobs
-    from semblance.app.shell.messages import Messages
-    from semblance.app.shell.settings import Settings
-    from semblance.app.shell.state import State
     from semblance.app.shell.theme import set_theme
+    from tests.helpers.contexts import make_context
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
     set_theme(app, "dark")
-    context = Context(State(), Jobs(), Messages(), Settings())
+    context = make_context(Jobs())
     panel = QueryPanel(context)
     rows = []
     with tempfile.TemporaryDirectory() as folder:

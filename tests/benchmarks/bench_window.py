@@ -29,7 +29,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
-    from semblance.app.program import SWITCH_INTERVAL_S, keep_built
+    from semblance.app.program import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder
@@ -42,7 +42,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     # As the program itself runs.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with open_window(library) as window:
-        keep_built()
+        freeze_garbage_collector()
         lateness = _busy_minute(window, library, arriving)
     late = np.sort(np.array(lateness))
     share = float(np.quantile(late, 0.99))
@@ -97,11 +97,11 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
         if step % 4 == 0 and window.state.metric is not None:
             search_operations.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
         elif step % 4 == 1:
-            window.library.search.setText(f"p{int(rng.integers(100))}")
+            window.panels.library.search.setText(f"p{int(rng.integers(100))}")
         elif step % 4 == 2:
             window.resize(1300 + int(rng.integers(140)), 820 + int(rng.integers(80)))
         else:
-            tabs = window.evaluation.header.tabs
+            tabs = window.panels.evaluation.header.tabs
             tabs.setCurrentIndex((tabs.currentIndex() + 1) % tabs.count())
 
     actions = QTimer(interval=ACTION_MS)
@@ -142,17 +142,18 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     with open_window(library) as window:
         ids = window.state.columns.ids
         from semblance.app.shell import search_operations
+        from semblance.app.shell.state import Change
         from semblance.core.searches.query import Query
 
         arrived: list[float] = []
-        window.state.ranking_changed.connect(lambda: arrived.append(time.perf_counter()))
+        window.state.on_change(Change.RANKING, window, lambda: arrived.append(time.perf_counter()))
         for number in range(12):
             arrived.clear()
             begin = time.perf_counter()
             search_operations.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
             while not arrived:
                 QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 1)
-            window.ranking.grid.viewport().repaint()
+            window.panels.ranking.grid.viewport().repaint()
             if number > 1:
                 milliseconds.append(1000 * (time.perf_counter() - begin))
     middle = float(np.median(milliseconds))

@@ -247,7 +247,7 @@ def test_weights_in_a_file_beside_it(tmp_path):
     assert numbers == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0 * [1, 2, 3], rel=1e-5)
     (tmp_path / "alone").mkdir()
     shutil.copy(tmp_path / "big.onnx", tmp_path / "alone")
-    with pytest.raises(BadInput, match="lacks its weights"):
+    with pytest.raises(BadInput, match="are missing"):
         encoder(tmp_path, tmp_path / "alone" / "big.onnx")
 
 

@@ -25,14 +25,14 @@ def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:
     """Find a case by typing and ask with it by keyboard."""
     window.activateWindow()
-    window.actions_["find_case"].trigger()
-    window.library.search.clear()
-    qtbot.keyClicks(window.library.search, Path(case_id).stem)
-    qtbot.waitUntil(lambda: len(window.library.grid.deck()) == 1)
-    qtbot.keyClick(window.library.search, Qt.Key.Key_Down)
-    qtbot.keyClick(window.library.grid, Qt.Key.Key_Home)
+    window.context.actions["find_case"].trigger()
+    window.panels.library.search.clear()
+    qtbot.keyClicks(window.panels.library.search, Path(case_id).stem)
+    qtbot.waitUntil(lambda: len(window.panels.library.grid.deck()) == 1)
+    qtbot.keyClick(window.panels.library.search, Qt.Key.Key_Down)
+    qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Home)
     with qtbot.waitSignal(window.state.ranking_changed, timeout=PATIENCE_MS):
-        qtbot.keyClick(window.library.grid, Qt.Key.Key_Return)
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Return)
     settle(window)
 
 
@@ -42,11 +42,11 @@ def test_first_start_offers_the_demo_and_opens_it(
     monkeypatch.setattr(demo, "usual_folder", lambda: demo_library)
     with open_window() as window:
         assert window.start_page.isVisible()
-        assert not window.docks["library"].isVisible()
+        assert not window.parts.layout.docks["library"].isVisible()
         button = window.start_page.demo_button
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
         wait_for(window, lambda: window.state.library is not None)
-        assert window.ranking.isVisible()
+        assert window.panels.ranking.isVisible()
         assert len(window.state.columns) == 532
         assert {"benign", "malignant"} < set(window.state.columns.findings)
         assert window.context.messages.history == []
@@ -66,8 +66,8 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
         assert ranking.ranked[0].finding == "malignant"
 
         before = len(window.state.library.metrics) if window.state.library else 0
-        window.train.set_learners(["bdm"])
-        qtbot.mouseClick(window.train.train_button, Qt.MouseButton.LeftButton)
+        window.panels.side.train.set_learners(["bdm"])
+        qtbot.mouseClick(window.panels.side.train.train_button, Qt.MouseButton.LeftButton)
         assert window.state.training is not None
         assert window.state.training.running
         # The window stays the user's: another question is answered while it trains.
@@ -89,7 +89,7 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             window.state.metric.name,
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
-        window.docks["side"].toggleViewAction().trigger()
+        window.parts.layout.docks["side"].toggleViewAction().trigger()
         settle(window)
 
     with open_window() as window:
@@ -103,5 +103,5 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
         assert found == left
-        assert not window.docks["side"].isVisible()
-        assert window.docks["evaluation"].isVisible()
+        assert not window.parts.layout.docks["side"].isVisible()
+        assert window.parts.layout.docks["evaluation"].isVisible()

@@ -57,7 +57,7 @@ def look():
                 cut.add(one.text())
 
 for side in ("why", "train", "refine"):
-    window.show_side(side)
+    window.parts.layout.show_side(side)
     settle(window)
     look()
 menus = {
@@ -68,7 +68,7 @@ told = {
     "menus": {name: menu.title().replace("&", "") for name, menu in window.top.menu.items()},
     "actions": menus,
     "room": window.top.menus.width() - window.top.menus.sizeHint().width(),
-    "docks": {name: dock.windowTitle() for name, dock in window.docks.items()},
+    "docks": {name: dock.windowTitle() for name, dock in window.parts.layout.docks.items()},
     "texts": sorted(texts - {""}),
     "cut": sorted(cut),
     "errors": [m.what for m in window.context.messages.history if m.level == "error"],

@@ -71,9 +71,9 @@ class Keyboard:
         self.press(Qt.Key.Key_F, held=CTRL)
         self.write(case_id)
         self.press(Qt.Key.Key_Return)
-        assert self.at is window.library.grid
+        assert self.at is window.panels.library.grid
         self.press(Qt.Key.Key_Return)
-        wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+        wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
 
 def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: Path) -> None:
@@ -117,11 +117,11 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
 
         keys.press(Qt.Key.Key_3, held=CTRL)
         keys.press(Qt.Key.Key_Return)
-        wait_for(window, lambda: window.full.comparing)
-        assert keys.at is not window.ranking.grid
+        wait_for(window, lambda: window.parts.full.comparing)
+        assert keys.at is not window.panels.ranking.grid
         keys.press(Qt.Key.Key_Escape)
-        assert not window.full.comparing
-        assert keys.at is window.ranking.grid
+        assert not window.parts.full.comparing
+        assert keys.at is window.panels.ranking.grid
 
 
 def test_a_group_is_unticked_in_why_without_a_mouse(qtbot: QtBot, library: Path) -> None:
@@ -130,9 +130,9 @@ def test_a_group_is_unticked_in_why_without_a_mouse(qtbot: QtBot, library: Path)
         keys.ask(window.state.columns.ids[5])
         keys.press(Qt.Key.Key_3, held=CTRL)
         keys.press(Qt.Key.Key_Y, held=CTRL)
-        wait_for(window, lambda: bool(window.side.why.waterfall.rows))
+        wait_for(window, lambda: bool(window.panels.side.why.waterfall.rows))
         keys.press(Qt.Key.Key_4, held=CTRL)
-        keys.tab_to(window.side.why.waterfall.rows[0].box.accessibleName())
+        keys.tab_to(window.panels.side.why.waterfall.rows[0].box.accessibleName())
         before = state.ranking
         box = keys.at
         keys.press(Qt.Key.Key_Space)
@@ -154,7 +154,14 @@ def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path) ->
             assert keys.at not in gone, "Tab is caught"
             gone.append(keys.at)
         assert keys.at is gone[0]
-        panels = [window.top, window.library, window.query, window.ranking, window.side, window.evaluation]
+        panels = [
+            window.top,
+            window.panels.library,
+            window.panels.query,
+            window.panels.ranking,
+            window.panels.side,
+            window.panels.evaluation,
+        ]
         assert all(any(panel.isAncestorOf(one) for one in gone) for panel in panels)
         qtbot.keyClick(keys.at, Qt.Key.Key_Backtab)
         assert keys.at is gone[-1]

@@ -57,19 +57,19 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert window.state.library is not None
         assert window.state.path == tmp_path / "Striped images.semblance"
         assert len(window.state.columns) == 40
-        assert window.status.not_read.text() == "1 file not read"
+        assert window.status.not_read.text() == "Could not read 1 file"
         assert [line[1] for line in window.state.library.unusable] == ["upright/broken.png"]
 
         timer = accept(ExtractDialog, seen)
-        window.actions_["extract"].trigger()
+        window.context.actions["extract"].trigger()
         timer.stop()
         wait_for(window, lambda: bool(window.state.library.feature_sets))
         assert window.state.library.feature_sets[0].cases == 40
 
-        window.actions_["train"].trigger()
+        window.context.actions["train"].trigger()
         wait_for(window, lambda: window.state.metric is not None)
 
-        drop(window.query, outside)
+        drop(window.panels.query, outside)
         wait_for(window, lambda: window.state.ranking is not None)
         ranking = window.state.ranking
         assert ranking is not None

@@ -33,7 +33,7 @@ LATER = (
     "numpy",
     "pyqtgraph",
     "semblance.app.window.panels",
-    "semblance.app.window.commands",
+    "semblance.app.window.parts.commands",
     "semblance.core.metrics.registry",
 )
 

@@ -30,9 +30,9 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         search_operations.ask(window.context, Query(window.state.columns.ids[0]))
         settle(window)
         window.activateWindow()
-        window.actions_["why"].trigger()
+        window.context.actions["why"].trigger()
         settle(window)
-        why, grid = window.side.why, window.ranking.grid
+        why, grid = window.panels.side.why, window.panels.ranking.grid
         ranking = window.state.ranking
         assert why.isVisible()
         assert ranking is not None

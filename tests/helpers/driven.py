@@ -103,7 +103,7 @@ def main() -> None:
     window.show()
     window.start()
     settle(window)
-    context, grid = window.context, window.ranking.grid
+    context, grid = window.context, window.panels.ranking.grid
 
     def ask(case: int) -> None:
         search_operations.ask(context, Query(case=window.state.columns.ids[case]))

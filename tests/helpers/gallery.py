@@ -16,7 +16,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from semblance.app.widgets.cards.case_model import Deck
+    from semblance.app.widgets.cards.case_model import CaseModel
     from semblance.app.widgets.thumbnail_loader import Done
 
 PAGES = ("states", "panels", "grid", "start", "palette")
@@ -49,9 +49,9 @@ def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
     return np.asarray(np.clip(image * 260, 0, 255), dtype=np.uint8)
 
 
-def sample_deck(cases: int = 250, *, ranked: bool = True) -> Deck:
+def sample_deck(cases: int = 250, *, ranked: bool = True) -> CaseModel:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
-    from semblance.app.widgets.cards.case_model import Deck
+    from semblance.app.widgets.cards.case_model import CaseModel
     from semblance.core.library.case_columns import ImageState, case_columns
 
     chance = np.random.default_rng(1)
@@ -68,11 +68,13 @@ def sample_deck(cases: int = 250, *, ranked: bool = True) -> Deck:
     )
     order = np.arange(cases)
     if not ranked:
-        return Deck(columns, order)
+        return CaseModel(columns, order)
     alike = np.where(order % 7 == 1, order % 3 + 1, 0)
     distances = np.asarray(0.213 * (1 + order) ** 0.2, dtype=np.float64)
     waiting = order == 10
-    return Deck(columns, order, distances, alike, full=0.5, waiting=waiting, judgements={2: 1, 3: 1, 4: -1})
+    return CaseModel(
+        columns, order, distances, alike, full=0.5, waiting=waiting, judgements={2: 1, 3: 1, 4: -1}
+    )
 
 
 def answer(rows: list[int], done: Done) -> None:

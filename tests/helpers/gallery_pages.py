@@ -32,7 +32,7 @@ from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
@@ -83,13 +83,17 @@ def states() -> QWidget:
     cards = CaseGrid()
     cards.setFixedHeight(152)
     cards.set_judging(True)
-    cards.set_source(Thumbnails(answer, cards))
+    cards.set_source(ThumbnailLoader(answer, cards))
     cards.set_deck(sample_deck(9))
     cards.set_current(1)
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
     bar = MessageBar()
-    bar.add("info", "No good match", "Nearest is 0.81, usual for a same-finding pair is under 0.42.")
+    bar.add(
+        "info",
+        "No close match in this library",
+        "Nearest is 0.81, usual for a same-finding pair is under 0.42.",
+    )
     bar.add("warning", "2 files were left out.", "Their reasons are listed.", actions=[("Show", bar.update)])
     bar.add(
         "error",
@@ -121,7 +125,7 @@ def grid() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     row = hbox(spacing=1)
     column.addLayout(row)
-    images = Thumbnails(answer, page)
+    images = ThumbnailLoader(answer, page)
     for ranked, rows, width in ((False, True, 200), (True, False, 580), (False, False, 240), (True, True, 0)):
         shown = CaseGrid()
         shown.set_source(images)
@@ -159,7 +163,7 @@ def palette() -> QWidget:
             Entry("Overlay: transverse views only", "View", page.update, "", "eye"),
             Entry("Undo last judgement, not like rank 4", "Refine", page.update, "Ctrl+Z", "undo"),
             Entry("Try the demo", "File", page.update, "Ctrl+D", "play"),
-            Entry("Write a report…", "File", page.update, "Ctrl+R", "export", enabled=False),
+            Entry("Create report…", "File", page.update, "Ctrl+R", "export", enabled=False),
         ]
     )
     made.field.setText("tr")
@@ -255,7 +259,7 @@ def _library() -> QWidget:
     column.addLayout(inner)
     cases = CaseGrid()
     cases.set_rows(True)
-    cases.set_source(Thumbnails(answer, cases))
+    cases.set_source(ThumbnailLoader(answer, cases))
     cases.set_deck(sample_deck(ranked=False))
     cases.set_current(3)
     column.addWidget(cases, 1)
@@ -267,13 +271,13 @@ def _ranking() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
     header = PanelHeader("Ranking", "248 compared in 31 ms")
-    header.add_action(QCheckBox("alike folded"))
+    header.add_action(QCheckBox("Group near-duplicates"))
     header.add_action(ViewSwitch())
     column.addWidget(header)
     column.addWidget(
         EmptyState(
             "No metric yet",
-            "A metric says what similar means. Train one; it is scored on patients it never saw.",
+            "A metric defines similarity. Train one. It is tested on patients not used for training.",
             "Train a metric",
             icon="target",
         ),

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.contexts import make_context
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 
@@ -25,7 +23,7 @@ def library_to_judge(folder: Path, n: int = 60) -> Path:
 def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
     """A window's parts on a copy of ``library``."""
     shutil.copytree(library, copy)
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     context.state.set_library(read_snapshot(copy))
     return context
 

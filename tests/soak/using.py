@@ -45,18 +45,18 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     for case in range(4):
         search_operations.ask(context, Query(case=ids[(number + 7 * case) % len(ids)]))
         settle(window)
-    window.ranking.grid.setFocus()
+    window.panels.ranking.grid.setFocus()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Minus):
-        QTest.keyClick(window.ranking.grid, key)
+        QTest.keyClick(window.panels.ranking.grid, key)
     settle(window)
     for command in ("view_large", "compare"):
-        if window.actions_[command].isEnabled():
-            window.actions_[command].trigger()
+        if window.context.actions[command].isEnabled():
+            window.context.actions[command].trigger()
             settle(window)
             QTest.keyClick(window, Qt.Key.Key_Escape)
             settle(window)
-    window.full.leave_page("compare")
-    window.full.leave_page("large")
+    window.parts.full.leave_page("compare")
+    window.parts.full.leave_page("large")
     _train(window, number)
     _judge(window, ids[number % len(ids)])
     _answer(window)
@@ -75,7 +75,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     report_operations.write_report(context, report)
     settle(window)
     report.unlink()
-    window.actions_["theme"].trigger()
+    window.context.actions["theme"].trigger()
     window.resize(1100 + 50 * (number % 5), 800)
     settle(window)
     _until_closed(window)
@@ -91,25 +91,25 @@ def _train(window: MainWindow, number: int) -> None:
 
 def _judge(window: MainWindow, case: str) -> None:
     """Thumbs in a ledger of their own: one that grew from round to round would be the script's own growth."""
-    state, grid = window.state, window.ranking.grid
-    window.show_side("refine")
+    state, grid = window.state, window.panels.ranking.grid
+    window.parts.layout.show_side("refine")
     state.change_search(ledger=new_ledger())
     search_operations.ask(window.context, Query(case=case))
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
-        ranked, said = state.ranking.ranked if state.ranking else (), window.ranking.judging.verdicts()
+        ranked, said = state.ranking.ranked if state.ranking else (), window.panels.ranking.judging.verdicts()
         grid.set_current(next(case.row for case in ranked if case.row not in said))
-        window.actions_[command].trigger()
+        window.context.actions[command].trigger()
         settle(window)
     _expect(state.judged == 3, "three thumbs are kept")
-    window.actions_["undo_judgement"].trigger()
+    window.context.actions["undo_judgement"].trigger()
     settle(window)
     _expect(state.judged == 2, "one is taken back")
-    window.actions_["redo_judgement"].trigger()
+    window.context.actions["redo_judgement"].trigger()
     settle(window)
-    window.side.refine.measures.strength.setValue(60)
-    window.side.refine.turn_influence()
+    window.panels.side.refine.measures.strength.setValue(60)
+    window.panels.side.refine.turn_influence()
     settle(window)
     refine_metric.set_strength(window.context, 1.0)
     examples.add_cases(window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True)
@@ -121,27 +121,27 @@ def _judge(window: MainWindow, case: str) -> None:
 
 def _answer(window: MainWindow) -> None:
     """Questions in full size, and back."""
-    window.actions_["ask_next"].trigger()
+    window.context.actions["ask_next"].trigger()
     settle(window)
-    questions = window.ask_next.questions
+    questions = window.panels.ask_next.questions
     _expect(questions.question is not None, "there is a question")
     for key in (Qt.Key.Key_Left, Qt.Key.Key_N, Qt.Key.Key_Space):
-        QTest.keyClick(window.ask_next, key)
+        QTest.keyClick(window.panels.ask_next, key)
         settle(window)
     _expect(questions.answered == 2, "two questions are answered")
     questions.undo()
     questions.undo()
     settle(window)
-    QTest.keyClick(window.ask_next, Qt.Key.Key_Escape)
-    window.actions_["reset_judgements"].trigger()
+    QTest.keyClick(window.panels.ask_next, Qt.Key.Key_Escape)
+    window.context.actions["reset_judgements"].trigger()
     settle(window)
 
 
 def _ask_why(window: MainWindow) -> None:
     """Untick what counts most, and tick it again."""
-    window.show_side("why")
+    window.parts.layout.show_side("why")
     settle(window)
-    why = window.side.why
+    why = window.panels.side.why
     _expect(why.shown is not None, "it is told why")
     key = next(line.key for line in why.waterfall.lines if line.key)
     why.waterfall.toggled(key, False)
@@ -154,7 +154,7 @@ def _ask_why(window: MainWindow) -> None:
 
 def _mark(window: MainWindow) -> None:
     """A concept, marked, gone along, and put away again."""
-    concepts, ids = window.concepts, window.state.columns.ids
+    concepts, ids = window.panels.concepts, window.state.columns.ids
     concepts.add("light", [(case, place % 2 == 0) for place, case in enumerate(ids[:8])])
     settle(window)
     made = concepts.facts[-1]
@@ -167,9 +167,9 @@ def _mark(window: MainWindow) -> None:
 
 
 def _compare_metrics(window: MainWindow) -> None:
-    window.actions_["two_metrics"].trigger()
+    window.context.actions["two_metrics"].trigger()
     settle(window)
-    panel = window.two_metrics
+    panel = window.panels.two_metrics
     panel.set_metrics("plain", "soaked")
     settle(window)
     panel.ask_all()
@@ -179,24 +179,24 @@ def _compare_metrics(window: MainWindow) -> None:
 
 
 def _map(window: MainWindow) -> None:
-    window.actions_["map"].trigger()
+    window.context.actions["map"].trigger()
     settle(window)
-    _expect(window.evaluation.map.map is not None, "the library is mapped")
-    window.evaluation.header.tabs.setCurrentIndex(OVERVIEW)
+    _expect(window.panels.evaluation.map.map is not None, "the library is mapped")
+    window.panels.evaluation.header.tabs.setCurrentIndex(OVERVIEW)
 
 
 def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     """A search under a name, another query, the kept one opened from the list, and deleted."""
     context, state = window.context, window.state
-    window.search_view.keeper.look()
+    window.parts.search_view.keeper.look()
     saved_searches.save(context, "kept")
     settle(window)
     query = state.query
     search_operations.ask(context, Query(case=next(case for case in ids if Query(case=case) != query)))
     settle(window)
-    window.actions_["searches"].trigger()
+    window.context.actions["searches"].trigger()
     settle(window)
-    dialog = window.commands.searches.dialog
+    dialog = window.parts.commands.searches.dialog
     assert dialog is not None
     dialog.choose("kept")
     dialog.open_chosen()
@@ -217,7 +217,7 @@ def _expect(holds: bool, what: str) -> None:
 
 
 def _until_closed(window: MainWindow) -> None:
-    window.actions_["close_library"].trigger()
+    window.context.actions["close_library"].trigger()
     _until(window, lambda: window.state.library is None)
     settle(window)
 

@@ -51,7 +51,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from semblance.app.library import demo_library
-    from semblance.app.program import SWITCH_INTERVAL_S, keep_built, make_application
+    from semblance.app.program import SWITCH_INTERVAL_S, freeze_garbage_collector, make_application
     from semblance.app.screenshot import settle
     from tests.walks.walker import Walker, stub_dialogs
     from tests.walks.watching import Watch
@@ -74,10 +74,10 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         window = MainWindow()
         messages = window.context.messages
         window.show()
-        window.start(library, keep_built)
+        window.start(library, freeze_garbage_collector)
         settle(window)
         # However it is reached: the walk goes on until all its steps are done.
-        window.actions_["quit"].triggered.disconnect()
+        window.context.actions["quit"].triggered.disconnect()
         over: list[bool] = []
         watch = Watch(stall_ms)
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QScrollArea, QWidget
 
 from semblance.app.evaluation.map.map_legend import key_icon, key_size
-from semblance.app.shell.theme import news, plain_tip
+from semblance.app.shell.theme import plain_tip, theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.core.language import format_number, tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
@@ -29,7 +29,7 @@ class MapKey(QScrollArea):
         self._inner = QWidget()
         self._rows = vbox(self._inner, spacing=2, margins=(0, 2, 0, 2))
         self.setWidget(self._inner)
-        news.changed.connect(self._rebuild)
+        theme_signals.changed.connect(self._rebuild)
 
     def show_findings(self, columns: CaseColumns) -> None:
         """The findings of the library; ticks stay where they are the same."""
@@ -62,7 +62,7 @@ class MapKey(QScrollArea):
             box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))
             box.setIconSize(key_size())
             box.setToolTip(
-                plain_tip(tr("{finding}: {n:,} cases. Untick to leave them out.", finding=name, n=count))
+                plain_tip(tr("{finding}: {n:,} cases. Untick to hide them.", finding=name, n=count))
             )
             box.toggled.connect(lambda _on: self.changed.emit())
             self._rows.addWidget(box)

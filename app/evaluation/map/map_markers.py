@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.evaluation.map.map_points import NONE, MapPoints
 from semblance.app.shell.theme import BASE, SMALL, TICK, colour, theme
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, ImageState
@@ -88,7 +88,7 @@ class Marks:
     def _number(painter: QPainter, at: QPointF, rank: int) -> None:
         high = theme().px(14)
         where = QRect(round(at.x()) + 8, round(at.y()) - high, theme().px(18), high)
-        face = lettering(TICK, 600)
+        face = text_cache(TICK, 600)
         painter.fillRect(
             QRectF(where.x() - 1, where.y() + 2, face.width(str(rank)) + 2, high - 4),
             colour(theme().panel, 0.7),
@@ -104,7 +104,9 @@ class Marks:
         name, finding = columns.labels[index], columns.finding_name(index) or tr("finding not given")
         line, pad = tokens.px(18), 6
         side = max(32, min(tokens.px(_THUMB), view.height() - 2 * line - 3 * pad - 8))
-        wide = max(side, min(tokens.px(200), int(lettering(SMALL).width(name)) + 4), tokens.px(150)) + 2 * pad
+        wide = (
+            max(side, min(tokens.px(200), int(text_cache(SMALL).width(name)) + 4), tokens.px(150)) + 2 * pad
+        )
         tall = side + 2 * line + 2 * pad
         x, y = points.pixels[place].tolist()
         left = x + 16 if x + 16 + wide <= view.width() else x - 16 - wide
@@ -133,5 +135,5 @@ class Marks:
         )
         rank = ", " + tr("rank {rank}", rank=self.ranked.index(row) + 1) if row in self.ranked else ""
         rank = ", " + tr("the query") if row == self.query else rank
-        lettering(BASE).draw(painter, upper.adjusted(chip + 5, 0, 0, 0), finding + rank, tokens.text)
-        lettering(SMALL).draw(painter, upper.translated(0, line), name, tokens.second, middle=True)
+        text_cache(BASE).draw(painter, upper.adjusted(chip + 5, 0, 0, 0), finding + rank, tokens.text)
+        text_cache(SMALL).draw(painter, upper.translated(0, line), name, tokens.second, middle=True)

@@ -21,14 +21,15 @@ from semblance.app.evaluation.map.map_view import MapView
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_where, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.case_columns import NO_FINDING
@@ -39,7 +40,7 @@ from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS
 SIDE_WIDTH = 216
 
 
-class MapPanel(QWidget):
+class MapPage(QWidget):
     """Maps once it is first seen, and again when asked to; ``chosen(row)`` is a case clicked on."""
 
     chosen = Signal(int)
@@ -63,13 +64,13 @@ class MapPanel(QWidget):
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
-        self.detail, self.picked = Words(role="small"), Words(role="second")
+        self.detail, self.picked = WrappedLabel(role="small"), WrappedLabel(role="second")
         self.clear = QPushButton(tr("Show all cases"))
-        self.clear.setToolTip(tr("Forget what was chosen on the map (Esc)"))
-        self.again = QPushButton(tr("Map again"))
-        self.again.setToolTip(tr("Map the library under the current metric (R)"))
-        self.stop = QPushButton(tr("Stop here"))
-        self.stop.setToolTip(tr("Keep the map as it is now"))
+        self.clear.setToolTip(tr("Clear the selection (Esc)"))
+        self.again = QPushButton(tr("Redraw map"))
+        self.again.setToolTip(tr("Draw the map for the current metric (R)"))
+        self.stop = QPushButton(tr("Stop"))
+        self.stop.setToolTip(tr("Stop and use the map as it is now"))
         for button in (self.clear, self.again, self.stop):
             set_look(button, link=True)
         self._key = MapKey()
@@ -109,13 +110,8 @@ class MapPanel(QWidget):
         self.clear.clicked.connect(lambda: state.set_picked(None))
         self.again.clicked.connect(self.make)
         self.stop.clicked.connect(self._stop)
-        state.library_changed.connect(self._forget)
-        state.cases_changed.connect(self._cases_changed)
-        state.metric_changed.connect(self._metric_changed)
-        state.query_changed.connect(self._follow)
-        state.ranking_changed.connect(self._follow)
-        state.picked_changed.connect(self._tell_picked)
-        news.changed.connect(self._fit)
+        state.changed.connect(self._follow_state)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self._side.setFixedWidth(min(theme().px(SIDE_WIDTH), max(1, self.width() * 45 // 100)))
@@ -177,6 +173,22 @@ class MapPanel(QWidget):
         having = next((s.cases for s in library.feature_sets if s.name == metric.features), 0)
         return found.metric != metric.name or having != len(found.rows)
 
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.LIBRARY:
+            self._forget()
+        elif change & Change.CASES and self._map is not None:
+            self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
+        if change & Change.CASES:
+            self._key.show_findings(self._state.columns)
+        if change & (Change.LIBRARY | Change.CASES | Change.METRIC):
+            self._renew()
+        if change & Change.METRIC and self._map is None and self._job is None and self.isVisible():
+            self.make()
+        if change & (Change.QUERY | Change.RANKING):
+            self._follow()
+        if change & Change.SELECTION:
+            self._tell_picked()
+
     def _forget(self) -> None:
         if self._job is not None:
             self._job.cancel()
@@ -184,18 +196,6 @@ class MapPanel(QWidget):
         self.view.set_cases(
             self._state.columns, np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32)
         )
-        self._renew()
-
-    def _cases_changed(self) -> None:
-        if self._map is not None:
-            self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
-        self._key.show_findings(self._state.columns)
-        self._renew()
-
-    def _metric_changed(self) -> None:
-        self._renew()
-        if self._map is None and self._job is None and self.isVisible():
-            self.make()
 
     # Showing
 
@@ -216,16 +216,16 @@ class MapPanel(QWidget):
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and goes on growing."))
+            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and then improves."))
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.say(self._problem.message, self._problem.hint or "", tr("Map again"), self.make)
+            self._empty.say(self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
-            self._empty.say(tr("No metric yet"), tr("Train one: the map shows which cases it calls near."))
+            self._empty.say(tr("No metric yet"), tr("Train a metric. The map shows which cases are near."))
             self._pages.setCurrentWidget(self._empty)
         else:
-            self._empty.say(tr("No map yet"), "", tr("Map the library"), self.make)
+            self._empty.say(tr("No map yet"), "", tr("Draw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
 
     def take_focus(self) -> None:
@@ -258,7 +258,7 @@ class MapPanel(QWidget):
             for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]
-        self.picked.setText(tr("{n:,} chosen: {findings}", n=len(at), findings=", ".join(parts)))
+        self.picked.setText(tr("{n:,} selected: {findings}", n=len(at), findings=", ".join(parts)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_R and self._job is None:
@@ -311,7 +311,7 @@ def _facts(found: LibraryMap) -> str:
     """How far the map is, or how true."""
     if found.growing:
         if found.kind != NEIGHBOURS:
-            return tr("first look")
+            return tr("preview")
         return tr("round {done:,} of {total:,}", done=found.done, total=found.total)
     if found.kept is not None:
         return tr("{share:.0%} of the 10 nearest kept", share=found.kept).replace("%", " %")
@@ -327,7 +327,9 @@ def _detail(found: LibraryMap) -> str:
                 moved=found.moved,
                 n=n,
             )
-        return tr("{n:,} cases, near where the metric calls them near; the axes have no meaning", n=n)
+        return tr(
+            "{n:,} cases. Cases near under the metric are near on the map. The axes have no meaning.", n=n
+        )
     what = tr("placed by landmarks") if found.kind == LANDMARK else tr("two principal axes")
     told = tr("{n:,} cases, {what}", n=n, what=what)
     if found.share is None:

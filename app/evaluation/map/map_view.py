@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from semblance.app.evaluation.map.map_markers import Marks
 from semblance.app.evaluation.map.map_points import NONE, MapPoints, Points, Rows, Seen
 from semblance.app.evaluation.map.map_raster import draw_points, shape_of, width_for
-from semblance.app.shell.theme import colour, finding_colour, news, theme
+from semblance.app.shell.theme import colour, finding_colour, theme, theme_signals
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
@@ -84,7 +84,7 @@ class MapView(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setAccessibleName(tr("Map of the library"))
-        news.changed.connect(self.redraw)
+        theme_signals.changed.connect(self.redraw)
 
     # What is shown
 

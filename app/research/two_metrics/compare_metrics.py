@@ -37,7 +37,7 @@ def find_disagreements(
     if state.path is None:
         return None
     return context.jobs.run(
-        tr("Asking every case under {left} and {right}", left=names[0], right=names[1]),
+        tr("Searching with every case under {left} and {right}", left=names[0], right=names[1]),
         compare_metrics.disagreements,
         state.path,
         left,

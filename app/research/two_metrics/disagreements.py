@@ -10,7 +10,7 @@ from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
 from semblance.app.research.two_metrics.facts import signed
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import chip_pixmap
@@ -52,7 +52,7 @@ class DisagreementTable(QWidget):
         self._pages.addWidget(shown)
         vbox(self).addWidget(self._pages)
         self._restyle()
-        news.changed.connect(self._restyle)
+        theme_signals.changed.connect(self._restyle)
 
     @property
     def told(self) -> str:
@@ -63,17 +63,17 @@ class DisagreementTable(QWidget):
         """The queries, those with least in common first."""
         self.model.show_lines(columns, names, found.lines)
         asked = tr(
-            "{asked:,} of {n:,} cases asked, those trained on too, drawn at random (seed {seed})",
+            "{asked:,} of {n:,} cases used as queries, drawn at random (seed {seed}), training data included",
             asked=found.asked,
             n=found.cases,
             seed=found.seed,
         )
         if not found.sampled:
-            asked = tr("All {n:,} cases asked, those trained on too", n=found.cases)
+            asked = tr("All {n:,} cases used as queries, training data included", n=found.cases)
         self._told.setText(
             tr(
-                "{asked}: on average {shared:.1f} of the {n} nearest are the same. "
-                "Enter or a double click opens a query here.",
+                "{asked}. On average {shared:.1f} of the {n} nearest are the same. Press Enter or "
+                "double-click to open a query here.",
                 asked=asked,
                 shared=found.mean_shared * VOTERS,
                 n=VOTERS,
@@ -135,7 +135,7 @@ class _Model(QAbstractTableModel):
             tr("query"),
             tr("shared of {n}", n=VOTERS),
             tr("Kendall τ, first 50"),
-            tr("in training"),
+            tr("in training data"),
             tr("same finding, {metric}", metric=names[0]),
             tr("same finding, {metric}", metric=names[1]),
         )
@@ -178,7 +178,7 @@ class _Model(QAbstractTableModel):
             return self._heads[section]
         tips = {
             1: tr("How many of the ten nearest are the same under both metrics"),
-            2: tr("How alike both order the first 50 of the left metric, with its 95 % interval"),
+            2: tr("How similar the orders of the left metric's first 50 cases are, with the 95 % interval"),
             3: tr("Metrics that were trained on this query or its patient"),
             4: tr("How many of the ten nearest have the query's finding"),
             5: tr("How many of the ten nearest have the query's finding"),

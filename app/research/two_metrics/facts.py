@@ -8,15 +8,15 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from semblance.app.search.similar.summary_strip import TRAINED, poorly
-from semblance.app.shell.theme import SMALL, colour, finding_colour, news, plain_tip, set_look, theme
+from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.nearest_chips import NEAREST
-from semblance.app.widgets.text_cache import lettering
-from semblance.app.widgets.warning_line import Caution
+from semblance.app.widgets.text_cache import text_cache
+from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
@@ -37,10 +37,10 @@ class TwoMetricsFacts(QWidget):
         self._sides = _Table(3)
         self._apart = _Table(2)
         self._badge = Badge("held-out")
-        self._trained = Badge("training", tr("query in training"))
-        self.cautions = (Caution("small"), Caution("small"))
+        self._trained = Badge("training", tr("query in training data"))
+        self.cautions = (WarningLine("small"), WarningLine("small"))
         self._key = _LineKey()
-        title = QLabel(tr("How far apart"))
+        title = QLabel(tr("Differences"))
         set_look(title, role="title")
         self._apart_title = title
         beside = QHBoxLayout()
@@ -90,7 +90,10 @@ class TwoMetricsFacts(QWidget):
             lines.append((tr("estimate"), *((found or ("–", ""))[0] for found in estimates)))
             lines.append(("", *((found or ("", ""))[1] for found in estimates)))
         if any(vote.trained for vote in compared.votes):
-            told = [tr("in training") if vote.trained else tr("unseen") for vote in compared.votes]
+            told = [
+                tr("in training data") if vote.trained else tr("not in training data")
+                for vote in compared.votes
+            ]
             lines.append((tr("query"), *told))
         if any(one is not None for one in scored):
             at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
@@ -115,7 +118,7 @@ class TwoMetricsFacts(QWidget):
 
     def _tell_votes(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
-            words, tip = poorly(vote)
+            words, tip = estimate_caution(vote)
             caution.say(f"{name}: {words}" if words else "", tip)
         knowing = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
         self._trained.setVisible(bool(knowing))
@@ -194,7 +197,7 @@ class _Table(QWidget):
         self._grid.setColumnStretch(0, 2)
         for column in range(1, columns):
             self._grid.setColumnStretch(column, 1 if columns > 2 else 3)
-        news.changed.connect(self._restyle)
+        theme_signals.changed.connect(self._restyle)
 
     def show_lines(self, lines: list[tuple[str, ...]]) -> None:
         """Each a name and its values; a head has no name and stands first."""
@@ -235,7 +238,7 @@ class _LineKey(QWidget):
         self._entries: list[tuple[int, str, str]] = []
         self._note = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        news.changed.connect(self.updateGeometry)
+        theme_signals.changed.connect(self.updateGeometry)
 
     def show_findings(self, columns: CaseColumns, compared: MetricComparison, depth: int) -> None:
         shown = {line.finding for lines in (compared.left, compared.right) for line in lines[:depth]}
@@ -275,7 +278,7 @@ class _LineKey(QWidget):
 
     @staticmethod
     def _width_of(entry: tuple[int, str, str]) -> int:
-        return theme().px(20 + SIDE + 5) + 8 + int(lettering(SMALL).width(entry[2])) + theme().px(16)
+        return theme().px(20 + SIDE + 5) + 8 + int(text_cache(SMALL).width(entry[2])) + theme().px(16)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
@@ -291,11 +294,11 @@ class _LineKey(QWidget):
                 top = y + (high - tokens.px(SIDE)) // 2
                 painter.drawPixmap(QPoint(chip, top), chip_pixmap(code, letter, self.devicePixelRatioF()))
                 left = chip + tokens.px(SIDE) + 5
-                room = min(self.width() - left, int(lettering(SMALL).width(name)) + 2)
-                lettering(SMALL).draw(painter, QRect(left, y, room, high), name, tokens.text)
+                room = min(self.width() - left, int(text_cache(SMALL).width(name)) + 2)
+                text_cache(SMALL).draw(painter, QRect(left, y, room, high), name, tokens.text)
                 x += self._width_of((code, letter, name))
             y += high
-        lettering(SMALL).draw(painter, QRect(0, y, self.width(), high), self._note, tokens.second)
+        text_cache(SMALL).draw(painter, QRect(0, y, self.width(), high), self._note, tokens.second)
         painter.end()
 
 

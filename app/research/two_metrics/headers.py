@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.nearest_chips import NearestChips
-from semblance.app.widgets.tab_order import say_name
+from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.core.language import tr
 
 
-class MetricHeads(QWidget):
+class MetricHeaders(QWidget):
     """Both hold the same names; ``chosen`` when a person picks one."""
 
     chosen = Signal()
@@ -29,7 +29,7 @@ class MetricHeads(QWidget):
         row.addWidget(self._sides[1])
         for box in self.pickers:
             box.activated.connect(lambda _at: self.chosen.emit())
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     @property
@@ -73,6 +73,6 @@ class _Side(QWidget):
         self.picker.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         row = hbox(self, spacing=12)
         row.addWidget(self.picker)
-        say_name(self.picker, name)
+        set_accessible_name(self.picker, name)
         row.addWidget(self.chips)
         row.addStretch(1)

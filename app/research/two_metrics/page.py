@@ -13,22 +13,23 @@ from PySide6.QtWidgets import (
 from semblance.app.research.two_metrics import compare_metrics
 from semblance.app.research.two_metrics.disagreements import DisagreementTable
 from semblance.app.research.two_metrics.facts import TwoMetricsFacts
-from semblance.app.research.two_metrics.headers import MetricHeads
+from semblance.app.research.two_metrics.headers import MetricHeaders
 from semblance.app.research.two_metrics.query_view import QueryImage
 from semblance.app.research.two_metrics.rank_columns import USUAL, RankColumns
 from semblance.app.research.two_metrics.rank_columns_painter import FAR
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.nearest_chips import NEAREST
 from semblance.app.widgets.panel_header import PanelHeader
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
@@ -51,14 +52,14 @@ LEFT_WIDTH = 336
 ROOMY = 900
 
 
-class TwoMetricsPanel(FullPage):
+class TwoMetricsPage(FullPage):
     """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
 
     compare_wanted = Signal(int)
     menu_wanted = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__(tr("Two metrics, one query"))
+        super().__init__(tr("Compare two metrics"))
         self._context, self._state = context, context.state
         self._compared: MetricComparison | None = None
         self._problem = ""
@@ -69,7 +70,7 @@ class TwoMetricsPanel(FullPage):
         self._asked_with = self._of_others
         self._scored: dict[str, scored_metrics.ScoredMetric] = {}
         self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
-        self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
+        self.far_only.setToolTip(tr("Hide lines of cases that hardly moved (3)"))
         self.ranks = Segmented(
             ((str(USUAL), tr("first {n}", n=USUAL)), (str(DEPTH), tr("first {n}", n=DEPTH)))
         )
@@ -85,7 +86,7 @@ class TwoMetricsPanel(FullPage):
         self.image.editable = False
         self._image = QueryImage(context, self.image, self.name)
         self.facts = TwoMetricsFacts()
-        self.heads = MetricHeads()
+        self.heads = MetricHeaders()
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
         self.every = DisagreementTable()
@@ -101,7 +102,7 @@ class TwoMetricsPanel(FullPage):
         around = vbox(margins=(8, 8, 8, 0))
         around.addWidget(self.image)
         left.addLayout(around)
-        scroll = Scrolled(self.facts)
+        scroll = PanelScrollArea(self.facts)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         left.addWidget(scroll, 1)
 
@@ -110,11 +111,11 @@ class TwoMetricsPanel(FullPage):
             self._pages.addWidget(one)
         right = vbox()
         right.addWidget(self.heads)
-        right.addWidget(Rule())
+        right.addWidget(HLine())
         right.addWidget(self._pages, 1)
         body = hbox()
         body.addWidget(self._left)
-        body.addWidget(Rule(upright=True))
+        body.addWidget(HLine(upright=True))
         body.addLayout(right, 1)
         page = vbox(self)
         page.addWidget(self.header)
@@ -130,13 +131,12 @@ class TwoMetricsPanel(FullPage):
         self.every.chosen.connect(self._open_query)
         self.heads.chosen.connect(self._chosen)
         state = self._state
-        state.library_changed.connect(self.closed)
-        state.cases_changed.connect(self._renew_metrics)
-        state.metric_changed.connect(self._follow_metric)
-        for signal in (state.query_changed, state.options_changed):
-            signal.connect(self._later)
-        state.ranking_changed.connect(self._follow_ranking)
-        news.changed.connect(self._fit)
+        state.on_change(Change.LIBRARY, self, self.closed.emit)
+        state.on_change(Change.CASES, self, self._renew_metrics)
+        state.on_change(Change.METRIC, self, self._follow_metric)
+        state.on_change(Change.QUERY | Change.OPTIONS, self, self._later)
+        state.on_change(Change.RANKING, self, self._follow_ranking)
+        theme_signals.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -235,9 +235,7 @@ class TwoMetricsPanel(FullPage):
         elif not one:
             self._show_all(left, right)
         elif query is None:
-            self._say(
-                tr("No query yet"), tr("Choose a case of the library, or drop an image, and come back.")
-            )
+            self._say(tr("No query yet"), tr("Choose a case of the library, or drop an image."))
         else:
             self._ask(left, right)
         self._image.follow()
@@ -277,8 +275,8 @@ class TwoMetricsPanel(FullPage):
         if refined and self._of_others == ((), 0.0, ()):
             self._all_due = True
             self.every.say(
-                tr("Nothing here speaks of other queries"),
-                tr("Examples and concepts move this query alone. Judge cases, or choose two metrics."),
+                tr("There is nothing to show for other queries"),
+                tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
             )
         elif self._all_due or (refined and self._asked_with != self._of_others):
             self.ask_all()
@@ -304,19 +302,19 @@ class TwoMetricsPanel(FullPage):
             return
         self._all_due, self._asked_with = False, self._of_others
         self.every.say(
-            tr("Asking every case under both metrics"),
-            tr("It goes on in the background."),
+            tr("Searching with every case under both metrics"),
+            tr("This continues in the background."),
             tr("Cancel"),
             job.cancel,
         )
         job.done.connect(self._found)
         job.failed.connect(
-            lambda error: self.every.say(error.message, error.hint or "", tr("Ask again"), self.ask_all)
+            lambda error: self.every.say(error.message, error.hint or "", tr("Search again"), self.ask_all)
         )
         job.cancelled.connect(lambda: self._cancelled(job))
 
     def _cancelled(self, job: Job) -> None:
-        self.every.say(tr("Cancelled"), tr("The queries were not all asked."), tr("Ask again"), self.ask_all)
+        self.every.say(tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.ask_all)
 
     def _found(self, found: Disagreements) -> None:
         self.every.show_found(self._state.columns, self.metrics, found)

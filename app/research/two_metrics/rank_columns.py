@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
-from semblance.app.research.two_metrics.rank_columns_painter import Geometry, RankPainter
+from semblance.app.research.two_metrics.rank_columns_painter import Geometry, RankColumnsPainter
 from semblance.app.shell import theme as themes
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.theme import plain_tip, theme
@@ -66,7 +66,7 @@ class RankColumns(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName(tr("Two rankings"))
-        themes.news.changed.connect(self._restyled)
+        themes.theme_signals.changed.connect(self._restyled)
 
     # What is shown
 
@@ -218,7 +218,7 @@ class RankColumns(QAbstractScrollArea):
         painter.fillRect(event.rect(), themes.colour(theme().panel))
         # All is drawn anew; who went meanwhile is waited for no longer.
         self._images.late.clear()
-        draw = RankPainter(
+        draw = RankColumnsPainter(
             painter,
             self.geometry_now,
             self._columns,

@@ -12,7 +12,7 @@ from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.text_cache import LEFT, RIGHT, lettering
+from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
@@ -105,7 +105,7 @@ class Geometry:
         return begin.y() + rise * (end.y() - begin.y())
 
 
-class RankPainter:
+class RankColumnsPainter:
     """Draws one frame."""
 
     def __init__(
@@ -169,7 +169,7 @@ class RankPainter:
             self._shift(line, QRect(at.right() - tokens.px(SHIFT), at.y(), tokens.px(SHIFT) - 8, at.height()))
             at = at.adjusted(0, 0, -tokens.px(SHIFT), 0)
         x = at.x()
-        lettering(OUTCOME, 600).draw(
+        text_cache(OUTCOME, 600).draw(
             painter, QRect(x, at.y(), tokens.px(26), at.height()), str(line.rank), tokens.text, RIGHT
         )
         x += tokens.px(26) + 10
@@ -178,11 +178,11 @@ class RankPainter:
         x += tall + 10
         right = at.right() - 8
         distance = distance_text(line.distance, self._digits[side])
-        number = max(tokens.px(48), int(lettering(BASE).width(distance)) + 2)
+        number = max(tokens.px(48), int(text_cache(BASE).width(distance)) + 2)
         # Where there is little room the name comes first: the distance is in the tooltip.
         if right - number - x >= tokens.px(_NAME):
             beside = QRect(right - number, at.y(), number, at.height())
-            lettering(BASE).draw(painter, beside, distance, tokens.text, RIGHT)
+            text_cache(BASE).draw(painter, beside, distance, tokens.text, RIGHT)
             right -= number + 10
         if at.width() >= tokens.px(_WITH_BAR):
             wide = tokens.px(72)
@@ -210,12 +210,12 @@ class RankPainter:
             QPoint(upper.x(), upper.y() + (upper.height() - chip) // 2),
             chip_pixmap(code, letter, self._ratio),
         )
-        lettering(BASE).draw(
+        text_cache(BASE).draw(
             painter, upper.adjusted(chip + 5, 0, 0, 0), line.finding or tr("not given"), tokens.text
         )
         name = self._columns.labels[index] if index >= 0 else line.case_id
         lower = QRect(at.x(), at.y() + half, at.width(), half - 1)
-        lettering(SMALL).draw(painter, lower, name, tokens.second, LEFT, middle=True)
+        text_cache(SMALL).draw(painter, lower, name, tokens.second, LEFT, middle=True)
 
     def _image(self, line: ComparedCase, square: QRect) -> None:
         painter = self._painter
@@ -254,7 +254,7 @@ class RankPainter:
         text = "=" if rise == 0 else f"{rise:+d}".replace("-", "−")
         far = abs(rise) >= FAR
         tokens = self._theme
-        lettering(BASE, 600 if far else 400).draw(
+        text_cache(BASE, 600 if far else 400).draw(
             self._painter, at, text, tokens.text if far else tokens.third, RIGHT
         )
 
@@ -304,13 +304,13 @@ class RankPainter:
         room = tokens.px(72)
         x = round(tip.x()) + 6 if side == 0 else round(tip.x()) - 6 - room
         where = QRect(x, round(at.y()) - 10, room, 20)
-        wide = min(room, int(lettering(SMALL, 600).width(text)) + 6)
+        wide = min(room, int(text_cache(SMALL, 600).width(text)) + 6)
         # Lines that cross the words go behind them.
         back = QRect(where.x() - 3, where.y() + 2, wide, 16)
         if side == 1:
             back.moveRight(where.right() + 3)
         self._painter.fillRect(back, colour(tokens.panel))
-        lettering(SMALL, 600 if stands_out else 400).draw(
+        text_cache(SMALL, 600 if stands_out else 400).draw(
             self._painter,
             where,
             text,

@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt
 
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
-from semblance.app.widgets.image_header import ImageHead
+from semblance.app.widgets.image_header import ImageHeader
 from semblance.core.language import tr
 
 
-class CompareHead(ImageHead):
+class CompareHeader(ImageHeader):
     """Above an image: what it is, its finding, and how far it lies."""
 
     def __init__(self, title: str) -> None:

@@ -12,20 +12,21 @@ from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
-from semblance.app.search.compare.compare_header import CompareHead
+from semblance.app.search.compare.compare_header import CompareHeader
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import side_by_side
 from semblance.app.widgets.layouts import vbox
@@ -45,7 +46,7 @@ LINKED = tr("Zoom, pan, window linked")
 ROOMY = 900
 
 
-class ComparePanel(FullPage):
+class ComparePage(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
 
     menu_wanted = Signal(int, QPoint)
@@ -58,19 +59,19 @@ class ComparePanel(FullPage):
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._following = False
-        self.previous = header_button("chevron-left", tr("The case before (,)"))
-        self.following = header_button("chevron-right", tr("The next case (.)"))
+        self.previous = header_button("chevron-left", tr("Previous case (,)"))
+        self.following = header_button("chevron-right", tr("Next case (.)"))
         self.linked = QPushButton(LINKED)
         self.linked.setAccessibleName(LINKED)
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
-        self.linked.setToolTip(tr("What is done to one image is done to the other (K)"))
+        self.linked.setToolTip(tr("Link zoom, position and window of both images (K)"))
         self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
-        self.draw = header_button("rectangle", tr("Draw a region of the ranked case to ask with (R)"))
+        self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
-        self.ask = QPushButton(tr("Ask with this region"))
+        self.ask = QPushButton(tr("Search with this region"))
         self.ask.setIcon(icon("search"))
         self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
         self.ask.hide()
@@ -78,11 +79,11 @@ class ComparePanel(FullPage):
             self.header.add_action(widget)
 
         self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
-        self.heads = (CompareHead(tr("Query")), CompareHead(tr("Rank")))
+        self.heads = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
-        self.strip.setAccessibleName(tr("Ranked cases, nearest first"))
+        self.strip.setAccessibleName(tr("Similar cases, nearest first"))
         self._lay_out()
         self._connect()
 
@@ -114,7 +115,7 @@ class ComparePanel(FullPage):
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_wanted.connect(self.menu_wanted)
         for side, pane in enumerate(self.panes):
-            pane.view.own_presets = own_presets(self._context.settings)
+            pane.view.saved_presets = saved_presets(self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
@@ -125,9 +126,9 @@ class ComparePanel(FullPage):
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         for side, pane in enumerate(self.panes):
             pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
-        self._state.ranking_changed.connect(self._renew)
-        self._state.library_changed.connect(self.closed)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.RANKING, self, self._renew)
+        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
+        theme_signals.changed.connect(self._fit)
         # Its cards have their size once it has its width.
         self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
 
@@ -167,7 +168,7 @@ class ComparePanel(FullPage):
         self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
         distances = np.array([case.distance for case in self._shown], dtype=np.float64)
-        self.strip.set_deck(Deck(columns, order, distances))
+        self.strip.set_deck(CaseModel(columns, order, distances))
         if not self._shown and self.isVisible():
             self.closed.emit()
 
@@ -322,10 +323,8 @@ class ComparePanel(FullPage):
         """What can be done with one of the images; deletes itself when it closes."""
         menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
-            menu.addAction(tr("Draw a region of it\tR"), self.draw.click).setEnabled(
-                self._viewed[1] is not None
-            )
-            menu.addAction(tr("Ask with this region\tCtrl+Return"), self.ask_region).setEnabled(
+            menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
+            menu.addAction(tr("Search with this region\tCtrl+Return"), self.ask_region).setEnabled(
                 self.drawn is not None
             )
         return menu

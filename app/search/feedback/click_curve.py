@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.theme import SMALL, TICK, colour, theme
-from semblance.app.widgets.text_cache import CENTRE, RIGHT, lettering
+from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.core.language import tr
 from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from semblance.core.reports.curves import interval_text
@@ -68,11 +68,11 @@ class ClickCurve(QWidget):
             self._draw(painter)
         else:
             room = self.rect().adjusted(8, 0, -8, 0)
-            lettering(SMALL).draw(painter, room, self._words, theme().third, CENTRE)
+            text_cache(SMALL).draw(painter, room, self._words, theme().third, CENTRE)
         painter.end()
 
     def _draw(self, painter: QPainter) -> None:
-        tokens, ticks = theme(), lettering(TICK)
+        tokens, ticks = theme(), text_cache(TICK)
         size = tokens.px(TICK)
         at = sorted(self._points)
         scores = [self._points[n] for n in at]

@@ -12,6 +12,7 @@ from semblance.app.search.feedback.refine_metric import author
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
+from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.searches import concepts
@@ -38,9 +39,8 @@ class Concepts(QObject):
         self.chosen: int | None = None
         self._undo: list[tuple[str, Callable[[], None]]] = []
         self._known: tuple[Path | None, str] = (None, "")
-        self._state.library_changed.connect(self._forget)
-        for signal in (self._state.library_changed, self._state.cases_changed, self._state.metric_changed):
-            signal.connect(self._renew)
+        self._state.on_change(Change.LIBRARY, self, self._forget)
+        self._state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self._renew)
         self._renew()
 
     @property

@@ -18,17 +18,18 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import colour, news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.no_wheel import Slide
+from semblance.app.widgets.no_wheel import NoWheelSlider
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, translate
 from semblance.core.searches.concepts import MINIMUM, Strength
 from semblance.core.workflows.searches.concepts import ConceptFacts
@@ -39,9 +40,7 @@ STEPS = 20
 SEEN = 2
 #: Width of a handle, as the style sheet has it.
 _HANDLE = 12
-_EMPTY = tr(
-    "Name something cases have or have not. Mark a few of each; then a slider moves the ranking along it."
-)
+_EMPTY = tr("Name a property that cases have or lack. Mark a few of each. A slider then changes the order.")
 
 
 class ConceptsSection(Panel):
@@ -63,11 +62,11 @@ class ConceptsSection(Panel):
         self.undo.clicked.connect(concepts.undo)
         help_button = header_button("help", tr("Help for concepts"))
         help_button.clicked.connect(self.help_wanted)
-        self._told = Words(_EMPTY, "small")
+        self._told = WrappedLabel(_EMPTY, "small")
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
-        self._scroll = Scrolled(inner)
+        self._scroll = PanelScrollArea(inner)
         top = hbox(spacing=8)
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)
@@ -77,10 +76,9 @@ class ConceptsSection(Panel):
         column.addWidget(self._told)
         column.addWidget(self._scroll)
         concepts.changed.connect(self._renew)
-        self._state.search_changed.connect(self._follow)
-        self._state.query_changed.connect(self._follow)
-        self._state.library_changed.connect(self._renew)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.SEARCH | Change.QUERY, self, self._follow)
+        self._state.on_change(Change.LIBRARY, self, self._renew)
+        theme_signals.changed.connect(self._fit)
         self._renew()
 
     @property
@@ -91,7 +89,7 @@ class ConceptsSection(Panel):
     def ask_name(self) -> None:
         """Make a new concept once it has a name."""
         name, given = QInputDialog.getText(
-            self, tr("New concept"), tr("What some cases have and others have not:")
+            self, tr("New concept"), tr("Property that some cases have and others lack:")
         )
         if given:
             self._made = True
@@ -116,7 +114,7 @@ class ConceptsSection(Panel):
         self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
         what = self._concepts.undoable
         self.undo.setVisible(bool(what))
-        self.undo.setToolTip(tr("Take back: {what}", what=what) if what else "")
+        self.undo.setToolTip(tr("Undo: {what}", what=what) if what else "")
         self.undo.setAccessibleName(tr("Undo {what}", what=what))
         self._follow()
         self._fit()
@@ -173,8 +171,8 @@ class ConceptRow(QWidget):
         self.name.setText(facts.name)
         set_look(self, chosen=chosen)
         marks = [tr("{n} with", n=len(facts.with_)), tr("{n} without", n=len(facts.without))]
-        marks += [tr("{n} gone", n=facts.gone)] if facts.gone else []
-        marks += [tr("Y and N mark")] if chosen else []
+        marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
+        marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
         self.strength.set_short(_short(facts))
         self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
@@ -202,10 +200,10 @@ class ConceptRow(QWidget):
         facts = self._facts
         if facts is None:
             return menu
-        menu.addAction(tr("Mark cases of this one"), partial(self._concepts.choose, self._key))
-        menu.addAction(tr("Ask without it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
-            bool(self._concepts.amount(facts.name))
-        )
+        menu.addAction(tr("Mark cases for this concept"), partial(self._concepts.choose, self._key))
+        menu.addAction(
+            tr("Search without it"), partial(self._concepts.set_amount, facts.name, 0.0)
+        ).setEnabled(bool(self._concepts.amount(facts.name)))
         for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):
             shown = menu.addMenu(f"{title} ({len(cases)})")
             shown.setEnabled(bool(cases))
@@ -263,14 +261,14 @@ def measured(strength: Strength) -> str:
     else:
         marks = tr("{n} marks of {patients} patients", n=n, patients=strength.patients)
     return tr(
-        "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
-        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, "
-        "with its patients.",
+        "Area under the ROC curve: how often a case with it comes before one without it, with "
+        "its 95 % interval. Cross-validated on {marks}. Each pair was tested without its "
+        "patients in the training.",
         marks=marks,
     )
 
 
-class _Amount(Slide):
+class _Amount(NoWheelSlider):
     """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
 
     moved = Signal(float)

@@ -5,78 +5,72 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from semblance.app.search.feedback import examples
+from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
 from semblance.core.language import tr
-
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
 
 
 class ExampleCommands(QObject):
-    """Of one window. What is at hand is chosen in the ranking or the library, or is the case compared."""
+    """``selected_cases`` gives the catalogue rows of the cases selected where the keyboard is.
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window, self._context, self._concepts = window, window.context, window.concepts
-        self.runs: dict[str, Callable[[], object]] = {
-            "example_like": lambda: examples.add_cases(self._context, self.at_hand(), like=True),
-            "example_unlike": lambda: examples.add_cases(self._context, self.at_hand(), like=False),
+    ``name_requested``: ask for the name of a new concept.
+    """
+
+    name_requested = Signal()
+
+    def __init__(
+        self, context: Context, parent: QWidget, concepts: Concepts, selected_cases: Callable[[], list[int]]
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._concepts = context, parent, concepts
+        self._selected_cases = selected_cases
+        self.commands: dict[str, Callable[[], object]] = {
+            "example_like": partial(self.add_examples, like=True),
+            "example_unlike": partial(self.add_examples, like=False),
             "example_file": self.add_file,
-            "no_examples": lambda: examples.clear(self._context),
-            "new_concept": self.new_concept,
-            "concept_with": lambda: self.mark(has=True),
-            "concept_without": lambda: self.mark(has=False),
-            "concept_unmark": lambda: self.mark(has=None),
-            "undo_concept": self._concepts.undo,
+            "no_examples": partial(examples.clear, context),
+            "new_concept": self.name_requested.emit,
+            "concept_with": partial(self.mark, has=True),
+            "concept_without": partial(self.mark, has=False),
+            "concept_unmark": partial(self.mark, has=None),
+            "undo_concept": concepts.undo,
         }
 
-    def at_hand(self) -> list[int]:
-        """Catalogue rows of the cases that are chosen where the keyboard is."""
-        window, focus = self._window, QApplication.focusWidget()
-        columns = self._context.state.columns
-        if window.full.comparing:
-            index = columns.index_of_id(window.compare.current_case() or "")
-            return [int(columns.case_row[index])] if index >= 0 else []
-        in_library = focus is not None and window.library.isAncestorOf(focus)
-        grid = window.library.grid if in_library else window.ranking.grid
-        return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
+    def add_examples(self, *, like: bool) -> None:
+        """The selected cases as positive or negative examples."""
+        examples.add_cases(self._context, self._selected_cases(), like=like)
 
     def add_file(self) -> None:
         """An image from outside, as a positive example."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._window, tr("An image as an example"), "", search_operations.FILES
+            self._parent, tr("Add an image as example"), "", search_operations.FILES
         )
         if chosen:
             examples.add_file(self._context, Path(chosen), like=True)
 
-    def new_concept(self) -> None:
-        """Ask for its name in the Refine panel."""
-        self._window.show_side("refine")
-        self._window.side.concepts.ask_name()
-
     def mark(self, *, has: bool | None) -> None:
         """Mark the cases at hand for the concept that is chosen."""
         current = self._concepts.current
-        cases = self._ids(self.at_hand())
+        cases = self._ids(self._selected_cases())
         if current is not None and cases:
             self._concepts.mark(current.id, cases, has)
             self._context.messages.info(_marked(cases, current.name, has))
 
     def fill_menu(self, menu: QMenu, case_row: int) -> None:
         """Entries for the case the menu is of, and the others chosen with it."""
-        rows = self.at_hand()
+        rows = self._selected_cases()
         rows = rows if case_row in rows else [case_row]
         if self._context.state.search is not None:
             menu.addSeparator()
             add = partial(examples.add_cases, self._context, rows)
-            menu.addAction(tr("A positive example\tE"), partial(add, like=True))
-            menu.addAction(tr("A negative example\tShift+E"), partial(add, like=False))
+            menu.addAction(tr("Add as positive example\tE"), partial(add, like=True))
+            menu.addAction(tr("Add as negative example\tShift+E"), partial(add, like=False))
         writable = self._context.state.library is not None and self._context.state.library.writable
         if not writable or self._context.state.metric is None:
             return
@@ -89,13 +83,13 @@ class ExampleCommands(QObject):
             for text, value in (
                 (tr("With it") + keys[0], True),
                 (tr("Without it") + keys[1], False),
-                (tr("Nothing said"), None),
+                (tr("Remove mark"), None),
             ):
                 action = sub.addAction(text, partial(self._concepts.mark, one.id, cases, value))
                 action.setCheckable(True)
                 action.setChecked(has is value)
         concepts.addSeparator()
-        concepts.addAction(tr("New concept…"), self.new_concept)
+        concepts.addAction(tr("New concept…"), self.name_requested.emit)
 
     def _ids(self, rows: Sequence[int]) -> list[str]:
         columns = self._context.state.columns

@@ -27,12 +27,12 @@ def add(context: Context, wanted: Sequence[Query], *, like: bool) -> None:
     """``wanted`` become examples, positive or not; those that are examples already change sides."""
     state = context.state
     if state.search is None or state.query is None:
-        context.messages.info(tr("Ask with a case or an image first: examples stand beside the query."))
+        context.messages.info(tr("Search with a case or an image first. Examples are added to the query."))
         return
     fresh = [one for one in dict.fromkeys(wanted) if one != state.query]
     if not fresh:
         if wanted:
-            context.messages.info(tr("That is the query itself. Choose another case as an example."))
+            context.messages.info(tr("This is the query itself. Choose another case as an example."))
         return
     kept = [(one, side) for one, side in examples(state) if one not in fresh]
     if len(kept) + len(fresh) > MOST:

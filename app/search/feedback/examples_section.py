@@ -23,15 +23,16 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.jobs import Lane
-from semblance.app.shell.theme import BASE, colour, news, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import BASE, colour, theme, theme_signals
 from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.text_cache import CENTRE, lettering
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
@@ -39,10 +40,10 @@ from semblance.core.workflows.imaging.card_images import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
-_HINT = tr("drop cases here, or press E")
+_HINT = tr("Drop cases here, or press E")
 
 
-class ExamplesStrip(QWidget):
+class ExamplesSection(QWidget):
     """Follows the search. A drop on its left half is a positive example, on the right half a negative one."""
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None) -> None:
@@ -55,7 +56,7 @@ class ExamplesStrip(QWidget):
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
         self.header.action_wanted.connect(lambda: examples.clear(context))
-        self.note = Words(role="small")
+        self.note = WrappedLabel(role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
@@ -67,10 +68,10 @@ class ExamplesStrip(QWidget):
         self._sides = _Sides(self)
         if thumbnails is not None:
             thumbnails.ready.connect(lambda _rows: self._renew_images())
-        self._state.search_changed.connect(self._renew)
-        self._state.ranking_changed.connect(self._tell)
-        self._state.library_changed.connect(self._outside.clear)
-        news.changed.connect(self._renew)
+        self._state.on_change(Change.SEARCH, self, self._renew)
+        self._state.on_change(Change.RANKING, self, self._tell)
+        self._state.on_change(Change.LIBRARY, self, self._outside.clear)
+        theme_signals.changed.connect(self._renew)
         self._renew()
 
     @property
@@ -112,7 +113,7 @@ class ExamplesStrip(QWidget):
         )
         menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
-        menu.addAction(tr("Ask with it"), lambda: search_operations.ask(self._context, example))
+        menu.addAction(tr("Search with it"), lambda: search_operations.ask(self._context, example))
         return menu
 
     def _name(self, example: Query) -> str:
@@ -121,7 +122,7 @@ class ExamplesStrip(QWidget):
         else:
             index = self._state.columns.index_of_id(example.case or "")
             there = index >= 0
-            name = self._state.columns.labels[index] if there else tr("{case}, gone", case=example.case)
+            name = self._state.columns.labels[index] if there else tr("{case}, deleted", case=example.case)
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _tell(self) -> None:
@@ -133,7 +134,7 @@ class ExamplesStrip(QWidget):
         problems = []
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
-                problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
+                problems.append(tr("The search continues without them. {why}", why=str(asked.refused)))
             problems += map(translate, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
@@ -222,12 +223,12 @@ class _Sides(QWidget):
         painter.fillRect(self.rect(), colour(tokens.panel))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         half = self.width() // 2
-        for like, left, text in ((True, 0, tr("+ like this")), (False, half, tr("− not like this"))):
+        for like, left, text in ((True, 0, tr("+ More like this")), (False, half, tr("− Less like this"))):
             box = QRect(left, 0, half, self.height()).adjusted(1, 1, -2, -2)
             on = like == self._like
             painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
             painter.drawRoundedRect(QRectF(box), 4, 4)
-            lettering(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
+            text_cache(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
         painter.end()
 
 
@@ -249,7 +250,7 @@ class _Tile(QAbstractButton):
         else:
             self.setAccessibleName(tr("Negative example {name}", name=name))
             head = tr("Negative example: {name}", name=name)
-        self.setToolTip(f"{head}\n{tr('+ or − changes its side, Del removes it')}")
+        self.setToolTip(f"{head}\n{tr('+ or − changes the side, Del removes the example')}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -27,8 +27,8 @@ from PySide6.QtWidgets import (
 
 from semblance.app.search.feedback.ledger_model import NONE, ROW, LedgerRow, LedgerRows, ago
 from semblance.app.shell.icons import icon_pixmap
-from semblance.app.shell.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
-from semblance.app.widgets.text_cache import RIGHT, lettering
+from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme, theme_signals
+from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
 from semblance.core.searches.judgement import Kind
@@ -40,7 +40,7 @@ SEEN = 4
 _MINUTE_MS = 30_000
 #: Below this width no time is told.
 NARROW = 230
-_ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down"}
+_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
 
 
 class JudgementList(QListView):
@@ -80,7 +80,7 @@ class JudgementList(QListView):
         rows.dataChanged.connect(lambda *_: self._tell())
         rows.modelReset.connect(self._tell)
         rows.modelReset.connect(self.updateGeometry)
-        news.changed.connect(self._restyle)
+        theme_signals.changed.connect(self._restyle)
 
     def current_row(self) -> LedgerRow | None:
         """The judgement the keyboard is at."""
@@ -219,7 +219,7 @@ class _Row(QStyledItemDelegate):
         """Where the arrow, or the word Redo, is in a row drawn at ``at``."""
         width, height = theme().px(16), theme().px(18)
         if row.undone:
-            width = int(lettering(BASE).width(tr("Redo"))) + 2
+            width = int(text_cache(BASE).width(tr("Redo"))) + 2
         return QRect(at.right() + 1 - EDGE - width, at.y() + (at.height() - height) // 2, width, height)
 
     def paint(
@@ -249,33 +249,33 @@ class _Row(QStyledItemDelegate):
         tint, fill = (tokens.disabled, "none") if row.undone else (tokens.accent, tokens.tool_on)
         sign = icon_pixmap(_ICONS[row.judgement.kind], size, tint, painter.device().devicePixelRatioF(), fill)
         painter.drawPixmap(QPoint(upper.x(), upper.center().y() - size // 2 + 1), sign)
-        lettering(BASE).draw(painter, upper.adjusted(size + 6, 0, 0, 0), row.said, shade)
+        text_cache(BASE).draw(painter, upper.adjusted(size + 6, 0, 0, 0), row.said, shade)
         lower = upper.translated(0, upper.height())
         if row.against:
             self._flag(painter, lower)
         else:
             quiet = tokens.disabled if row.undone else tokens.third
-            lettering(SMALL).draw(painter, lower, self._quiet_words(row, lower.width()), quiet, middle=True)
+            text_cache(SMALL).draw(painter, lower, self._quiet_words(row, lower.width()), quiet, middle=True)
 
     def _quiet_words(self, row: LedgerRow, width: int) -> str:
         """The name of the case; or what the judgement does, whole where there is room for it."""
         brief, full = self._view.brief_influence(row), self._view.influence(row)
         if not brief:
             return row.names[0]
-        return full if lettering(SMALL).width(full) <= width else brief
+        return full if text_cache(SMALL).width(full) <= width else brief
 
     def _comparison(self, painter: QPainter, row: LedgerRow, room: QRect, shade: str) -> None:
         """The other case stands behind the words."""
-        base, side = lettering(BASE), theme().px(IMAGE)
+        base, side = text_cache(BASE), theme().px(IMAGE)
         brief = self._view.brief_influence(row)
         sign = 26 if row.against else 0
-        wanted = max(base.width(row.said), lettering(SMALL).width(brief))
+        wanted = max(base.width(row.said), text_cache(SMALL).width(brief))
         words = max(0, min(int(wanted) + 1, room.width() - side - 8 - sign))
         said = QRect(room.x(), room.y(), words, room.height())
         if brief:
             said = QRect(room.x(), room.y() + 4, words, (room.height() - 8) // 2)
             below = said.translated(0, said.height())
-            lettering(SMALL).draw(painter, below, brief, theme().disabled if row.undone else theme().third)
+            text_cache(SMALL).draw(painter, below, brief, theme().disabled if row.undone else theme().third)
         base.draw(painter, said, row.said, shade)
         x = room.x() + words + 8
         square = QRect(x, room.y() + (room.height() - side) // 2, side, side)
@@ -298,7 +298,7 @@ class _Row(QStyledItemDelegate):
 
     def _end(self, painter: QPainter, at: QRect, row: LedgerRow) -> int:
         """Draw the arrow and the time; gives where they begin."""
-        tokens, base = theme(), lettering(BASE)
+        tokens, base = theme(), text_cache(BASE)
         arrow = self.arrow(at, row)
         if row.undone:
             base.draw(painter, arrow, tr("Redo"), tokens.second)
@@ -312,9 +312,9 @@ class _Row(QStyledItemDelegate):
             # The room is needed for what was said; the tooltip tells the time.
             return arrow.x()
         when = tr("undone") if row.undone else ago(row.judgement.time)
-        width = int(lettering(SMALL).width(when)) + 2
+        width = int(text_cache(SMALL).width(when)) + 2
         where = QRect(arrow.x() - 10 - width, at.y(), width, at.height())
-        lettering(SMALL).draw(painter, where, when, tokens.disabled if row.undone else tokens.third, RIGHT)
+        text_cache(SMALL).draw(painter, where, when, tokens.disabled if row.undone else tokens.third, RIGHT)
         return where.x()
 
     def _flag(self, painter: QPainter, where: QRect) -> None:
@@ -322,7 +322,7 @@ class _Row(QStyledItemDelegate):
         side = tokens.px(14)
         sign = icon_pixmap("warning", side, tokens.text, painter.device().devicePixelRatioF())
         painter.drawPixmap(QPoint(where.x(), where.center().y() - side // 2 + 1), sign)
-        word, small = tr("contradicts"), lettering(SMALL)
+        word, small = tr("contradicts"), text_cache(SMALL)
         if small.width(word) <= where.width() - side - 4:
             small.draw(painter, where.adjusted(side + 4, 0, 0, 0), word, tokens.text)
 

@@ -10,16 +10,17 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.ledger_model import LedgerRow, LedgerRows
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
 from semblance.core.searches.judgement import Kind
 
 IMAGE, STEP = 32, 68
-_ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down", Kind.CLOSER: "target"}
+_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus", Kind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):
@@ -37,8 +38,7 @@ class JudgementStrip(QWidget):
         column = vbox(self, spacing=4)
         column.addWidget(self.head)
         column.addWidget(self.images)
-        self._state.ranking_changed.connect(self._renew)
-        self._state.library_changed.connect(self._renew)
+        self._state.on_change(Change.RANKING | Change.LIBRARY, self, self._renew)
         self._renew()
 
     def _renew(self) -> None:
@@ -100,7 +100,7 @@ class _Images(QWidget):
             sign = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
             painter.drawPixmap(x + side + 6, 1, sign)
             where = QRect(x + side + 8, size, tokens.px(28), side - size)
-            lettering(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
+            text_cache(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
         painter.end()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QWidget
 
 from semblance.app.search.feedback.click_curve import ClickCurve
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
@@ -16,13 +16,13 @@ from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 SIDE, CURVE = 296, 190
 PATIENCE = tr(
-    "Five clicks rarely show. Twenty often do; where one answer in five is wrong, it takes more. "
-    "Cases that are held out are never asked about."
+    "Five answers rarely change the score. Twenty often do. More are needed if one answer in "
+    "five is wrong. Held-out cases are never used for questions."
 )
-NOTHING_HELD_OUT = tr("Nothing is held out: every case with a finding was trained on or judged.")
+NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was judged or used for training.")
 
 
-class AskProgress(QWidget):
+class LearningProgress(QWidget):
     """Shows what it is told."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class AskProgress(QWidget):
         column.addWidget(patience)
         column.addStretch(1)
         self._room = (theme().px(SIDE), theme().px(CURVE))
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self.tell(0, 0)
         self.clear()
@@ -82,13 +82,14 @@ class AskProgress(QWidget):
             self.badge.set_kind("held-out" if patients else "unknown")
             told = (
                 tr(
-                    "{before:.2f} before any judgement; measured on {n:,} cases of held-out patients.",
+                    "{before:.2f} without judgements. Tested on {n:,} cases of patients not used for "
+                    "training.",
                     before=score.before,
                     n=score.cases,
                 )
                 if patients
                 else tr(
-                    "{before:.2f} before any judgement; measured on {n:,} held-out cases.",
+                    "{before:.2f} without judgements. Tested on {n:,} held-out cases.",
                     before=score.before,
                     n=score.cases,
                 )

@@ -214,7 +214,7 @@ def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
     if not one.moved:
         return tr("moves none of the first {k}", k=k)
     index = columns.index_of_row(one.most_moved)
-    case = columns.labels[index] if index >= 0 else tr("one that is gone")
+    case = columns.labels[index] if index >= 0 else tr("a deleted case")
     shift = f"{one.shift:+d}".replace("-", "\N{MINUS SIGN}")
     return tr("moves {n} of {k}, most {shift} ({case})", n=one.moved, k=k, shift=shift, case=case)
 

@@ -6,15 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from semblance.app.search.feedback.question_session import Questions
+from semblance.app.search.feedback.question_session import QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.widgets.image_button import ImageButton
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 
@@ -28,7 +29,7 @@ KEYS: dict[int, Answer | None] = {
 }
 
 
-class AskSection(QWidget):
+class QuestionSection(QWidget):
     """Follows the search. ``large_wanted``: ask in full size, one question after another."""
 
     large_wanted = Signal()
@@ -36,19 +37,19 @@ class AskSection(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
-        self.questions = Questions(context, moves_on=False, parent=self)
-        self.setAccessibleName(tr("Which is like the query?"))
+        self.questions = QuestionSession(context, moves_on=False, parent=self)
+        self.setAccessibleName(tr("Which case is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
-        self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
+        self.head = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
         self.query = ImageButton(tr("Query"))
         self.query.set_still()
-        self.first = ImageButton(tr("This"), "←")
-        self.second = ImageButton(tr("That"), "→")
+        self.first = ImageButton(tr("Left"), "←")
+        self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
-        self.pass_over = QPushButton(tr("Cannot say"))
-        self.told = Words(role="second")
+        self.pass_over = QPushButton(tr("Skip"))
+        self.told = WrappedLabel(role="second")
         self._lay_out()
         # After the ranking was painted: it is what a click is waiting for.
         self._soon = one_shot(self, self._follow)
@@ -57,11 +58,19 @@ class AskSection(QWidget):
 
     def _lay_out(self) -> None:
         tips = (
-            (self.first, tr("Only this one is like the query (Left)"), tr("This is like the query")),
-            (self.second, tr("Only that one is like the query (Right)"), tr("That is like the query")),
+            (
+                self.first,
+                tr("Only the left case is like the query (Left)"),
+                tr("The left case is like the query"),
+            ),
+            (
+                self.second,
+                tr("Only the right case is like the query (Right)"),
+                tr("The right case is like the query"),
+            ),
             (self.both, tr("Both are like the query (B)"), tr("Both are like the query")),
             (self.neither, tr("Neither is like the query (N)"), tr("Neither is like the query")),
-            (self.pass_over, tr("Ask about others (Space)"), tr("Cannot say")),
+            (self.pass_over, tr("Skip this question (Space)"), tr("Skip")),
         )
         for button, tip, name in tips:
             button.setToolTip(tip)
@@ -79,7 +88,7 @@ class AskSection(QWidget):
             inside.addWidget(widget)
         column = vbox(self)
         column.addLayout(inside)
-        column.addWidget(Rule())
+        column.addWidget(HLine())
 
     def _connect(self) -> None:
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
@@ -89,8 +98,7 @@ class AskSection(QWidget):
         self.questions.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state
-        for signal in (state.ranking_changed, state.refusal_changed, state.search_changed):
-            signal.connect(self._later)
+        state.on_change(Change.RANKING | Change.REFUSAL | Change.SEARCH, self, self._later)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

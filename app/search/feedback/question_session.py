@@ -28,7 +28,7 @@ class Nothing:
     text: str = ""
 
 
-class Questions(QObject):
+class QuestionSession(QObject):
     """``changed``: another question is there, or none. ``prepared``: so is the one after it.
 
     The next question is fetched while a person looks at this one, so it knows the answers but the last.
@@ -123,20 +123,22 @@ class Questions(QObject):
         state = self._state
         if state.library is not None and not state.library.writable:
             return Nothing(
-                tr("This library is open for looking only"),
-                tr("Another window or its folder's permissions keep answers from being kept."),
+                tr("This library is read-only"),
+                tr("Answers cannot be saved, because of another window or the permissions of the folder."),
             )
         if state.refusal is not None:
             return Nothing(state.refusal.message, state.refusal.hint)
         if state.search is None:
-            return Nothing(tr("Ask with a case first"), tr("Questions are about what is like the query."))
+            return Nothing(
+                tr("Search with a case first"), tr("The questions ask which cases are like the query.")
+            )
         query = state.search.query
         if not self._moves_on and (query.case is None or query.region is not None):
             return Nothing(
-                tr("Questions here are about whole cases"),
+                tr("Questions need a whole case of the library"),
                 tr(
-                    "This query is a part of one, or from outside. "
-                    "Ask me next asks about cases of the library."
+                    "The query is a region, or an image that is not in the library. Ask me next asks about "
+                    "cases of the library."
                 ),
             )
         return None
@@ -182,8 +184,8 @@ class Questions(QObject):
 
     def _tell_end(self) -> None:
         self.problem = Nothing(
-            tr("All cases were judged") if self._state.judged else tr("Nothing is left to ask"),
-            tr("Questions are about cases the metric was trained on, of other patients than the query."),
+            tr("All cases were judged") if self._state.judged else tr("No questions left"),
+            tr("Questions use training data of patients other than the query's."),
         )
 
     def _fail(self, error: SemblanceError) -> None:

@@ -13,35 +13,36 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.search.feedback import question_operations
-from semblance.app.search.feedback.learning_progress import AskProgress
+from semblance.app.search.feedback.learning_progress import LearningProgress
 from semblance.app.search.feedback.question_section import KEYS
-from semblance.app.search.feedback.question_session import Questions
+from semblance.app.search.feedback.question_session import QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.image_header import ImageHead, side_by_side
+from semblance.app.widgets.image_header import ImageHeader, side_by_side
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
-_NAMES = (tr("Query"), tr("This"), tr("That"))
+_NAMES = (tr("Query"), tr("Left"), tr("Right"))
 
 
-class AskNextPanel(FullPage):
+class QuestionsPage(FullPage):
     """Follows the search; ``closed`` when the person goes back to the ranking."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
-        self.questions = Questions(context, moves_on=True, parent=self)
+        self.questions = QuestionSession(context, moves_on=True, parent=self)
         #: Images opened, or why there is none, by case.
         self._opened: dict[str, ViewedImage | str] = {}
         self._opening: dict[str, Job] = {}
@@ -53,15 +54,15 @@ class AskNextPanel(FullPage):
             pane.view.setAccessibleName(name)
         self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
-            Answer.FIRST: QPushButton(tr("This  ←")),
+            Answer.FIRST: QPushButton(tr("Left  ←")),
             Answer.BOTH: QPushButton(tr("Both  B")),
             Answer.NEITHER: QPushButton(tr("Neither  N")),
-            None: QPushButton(tr("Cannot say  Space")),
-            Answer.SECOND: QPushButton(tr("That  →")),
+            None: QPushButton(tr("Skip  Space")),
+            Answer.SECOND: QPushButton(tr("Right  →")),
         }
         self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
-        self.side = AskProgress()
+        self.side = LearningProgress()
         self._empty = EmptyState()
         self._lay_out()
         self._soon = one_shot(self, self._follow)
@@ -70,11 +71,11 @@ class AskNextPanel(FullPage):
 
     def _lay_out(self) -> None:
         names = {
-            Answer.FIRST: tr("This is like the query"),
+            Answer.FIRST: tr("The left case is like the query"),
             Answer.BOTH: tr("Both are like the query"),
             Answer.NEITHER: tr("Neither is like the query"),
-            None: tr("Cannot say"),
-            Answer.SECOND: tr("That is like the query"),
+            None: tr("Skip"),
+            Answer.SECOND: tr("The right case is like the query"),
         }
         for pane in self.panes:
             pane.view.editable = False
@@ -91,7 +92,7 @@ class AskNextPanel(FullPage):
             answers.addWidget(button)
         answers.addSpacing(16)
         self.undo.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.undo.setToolTip(tr("Take the last answer back and ask again (Ctrl+Z)"))
+        self.undo.setToolTip(tr("Undo the last answer and ask again (Ctrl+Z)"))
         set_look(self.undo, quiet=True)
         answers.addWidget(self.undo)
         answers.addStretch(1)
@@ -106,7 +107,7 @@ class AskNextPanel(FullPage):
     def _lay_out_page(self) -> None:
         body = hbox()
         body.addWidget(self._pages, 1)
-        body.addWidget(Rule(upright=True))
+        body.addWidget(HLine(upright=True))
         body.addWidget(self.side)
         page = vbox(self)
         page.addWidget(self.header)
@@ -123,9 +124,8 @@ class AskNextPanel(FullPage):
         self.undo.clicked.connect(self.questions.undo)
         self.questions.changed.connect(self._show)
         self.questions.prepared.connect(self._open_images)
-        for signal in (self._state.ranking_changed, self._state.refusal_changed):
-            signal.connect(self._later)
-        self._state.library_changed.connect(self._forget)
+        self._state.on_change(Change.RANKING | Change.REFUSAL, self, self._later)
+        self._state.on_change(Change.LIBRARY, self, self._forget)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -179,16 +179,16 @@ class AskNextPanel(FullPage):
         for button in self.buttons.values():
             button.setEnabled(asked is not None)
         if problem is not None:
-            self._empty.say(problem.title, problem.text, tr("Ranking"), self.closed.emit)
+            self._empty.say(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
         elif asked is None:
-            self._empty.say("", tr("Looking for the question that teaches most…"))
+            self._empty.say("", tr("Finding the most useful question…"))
         self._pages.setCurrentIndex(0 if asked is None else 1)
         if asked is None:
             return
         query = self._state.query
         own = query is not None and query.case == asked.query
         self.heads[0].set_title(tr("Query") if own else tr("Another query"))
-        self.header.set_second(tr("Which is like the query? Answer for what matters to you."))
+        self.header.set_second(tr("Which case is like the query? Answer by what matters to you."))
         for place, case in enumerate((asked.query, asked.first, asked.second)):
             if self._shown[place] != case:
                 self._shown[place] = case
@@ -243,7 +243,7 @@ class AskNextPanel(FullPage):
         pane.histogram.hide()
 
 
-class _Head(ImageHead):
+class _Head(ImageHeader):
     """Above an image: which it is, its name, and the key that chooses it. No finding: it would answer."""
 
     def __init__(self, title: str, key: str) -> None:

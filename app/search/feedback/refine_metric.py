@@ -70,7 +70,7 @@ def _change(context: Context, function: Callable[..., RankedSearch], *args: Any,
     for channel in (_INFLUENCE, _SCORE, search_operations.READY):
         context.jobs.drop(channel)
     job = context.jobs.run(
-        tr("Judging"),
+        tr("Saving a judgement"),
         function,
         path,
         search,
@@ -183,7 +183,9 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
         _score(context, path, name)
 
     def show(_card: object) -> None:
-        context.messages.info(tr("{name} is saved; it is being scored on cases it never saw.", name=name))
+        context.messages.info(
+            tr("{name} is saved. It is being tested on cases not used for training.", name=name)
+        )
         if state.path == path:
             library_operations.renew(context, choose)
 

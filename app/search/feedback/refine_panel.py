@@ -15,20 +15,21 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.judgement_list import JudgementList
 from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
-from semblance.app.search.feedback.refinement_scores import RefineMeasures
+from semblance.app.search.feedback.refinement_scores import RefinementScores
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.search import Search
@@ -39,8 +40,8 @@ SAVE = tr("Save as new metric…")
 #: Below this width words are shortened.
 NARROW = 280
 HOW = tr(
-    "Thumbs under the ranked cases, or the keys U and D, say what is like the query and what is not; T, or "
-    "dragging one case onto another, says which of two is closer. The ranking follows every click."
+    "Mark cases with + (U, more like this) and – (D, less like this). Press T, or drag one "
+    "case onto another, to say which is closer. The order changes with every mark."
 )
 _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 
@@ -64,7 +65,7 @@ class RefinePanel(Panel):
         self._influence_of: Search | None = None
         self.rows = LedgerRows(self)
         self.list = JudgementList(self.rows, thumbnails)
-        self.measures = RefineMeasures(context)
+        self.measures = RefinementScores(context)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -73,15 +74,15 @@ class RefinePanel(Panel):
     def _make_parts(self) -> None:
         self._empty = EmptyState()
         self.head = SectionHeader(tr("Judgements"))
-        self.detail = Words()
+        self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
-        self._refused = Words()
+        self._refused = WrappedLabel()
         self._refused.setContentsMargins(12, 8, 12, 8)
-        self._how = Words(HOW, "second")
+        self._how = WrappedLabel(HOW, "second")
         self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._how.setContentsMargins(12, 0, 12, 8)
         self.save = QPushButton(SAVE)
-        self.save.setToolTip(tr("Keep the refined metric under a name (Ctrl+Shift+S)"))
+        self.save.setToolTip(tr("Save the refined metric under a name (Ctrl+Shift+S)"))
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
         self.undo = header_button("undo", tr("Undo the last judgement (Ctrl+Z)"))
@@ -117,7 +118,7 @@ class RefinePanel(Panel):
         self._sections.addWidget(self._body, 1)
         # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
         column = vbox(self)
-        column.addWidget(Scrolled(inner), 1)
+        column.addWidget(PanelScrollArea(inner), 1)
         column.addWidget(foot)
 
     def _show_page(self, page: QWidget) -> None:
@@ -127,15 +128,11 @@ class RefinePanel(Panel):
 
     def _connect(self) -> None:
         state, context = self._state, self._context
-        for signal in (
-            state.library_changed,
-            state.cases_changed,
-            state.metric_changed,
-            state.query_changed,
-            state.ranking_changed,
-            state.refusal_changed,
-        ):
-            signal.connect(self._later)
+        state.on_change(
+            Change.LIBRARY | Change.CASES | Change.METRIC | Change.QUERY | Change.RANKING | Change.REFUSAL,
+            self,
+            self._later,
+        )
         self.list.undo_wanted.connect(lambda ids: refine_metric.undo(context, ids))
         self.list.redo_wanted.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)
@@ -160,7 +157,7 @@ class RefinePanel(Panel):
 
     def add_section(self, widget: QWidget) -> None:
         """Another section, below the judgements; it is there without a query too."""
-        self._sections.addWidget(Rule())
+        self._sections.addWidget(HLine())
         self._sections.addWidget(widget)
 
     # Following
@@ -197,21 +194,22 @@ class RefinePanel(Panel):
             if state.library is not None and state.metric is None:
                 self._empty.say(
                     tr("No metric yet"),
-                    tr("A metric says what similar means. Train one, then ask."),
+                    tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
                     self.train_wanted.emit,
                 )
             else:
                 self._empty.say(
-                    tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
+                    tr("Search with a case"),
+                    tr("Then mark similar cases. The order changes with every mark."),
                 )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
             self._empty.say(
-                tr("Clicks cannot refine this metric"),
+                tr("Marks cannot refine this metric"),
                 tr(
-                    "{why} Choose one above the ranking, or train one.",
+                    "{why} Select another metric at the top, or train one.",
                     why=str(state.refusal),
                 ),
                 tr("Train another metric"),
@@ -221,8 +219,8 @@ class RefinePanel(Panel):
             return
         if state.library is not None and not state.library.writable and not entries:
             self._empty.say(
-                tr("Open for looking only"),
-                tr("Judgements are kept in the library. Copy it to a folder you may write to; judge there."),
+                tr("Read-only"),
+                tr("Judgements are saved in the library. Copy it to a folder with write permission."),
             )
             self._show_page(self._empty)
             return
@@ -230,7 +228,7 @@ class RefinePanel(Panel):
         self._refused.setText(
             ""
             if state.refusal is None
-            else tr("Not followed by this metric. {hint}", hint=state.refusal.hint)
+            else tr("This metric does not use judgements. {hint}", hint=state.refusal.hint)
         )
         self._refused.setVisible(state.refusal is not None)
         if self._influence_of is not None:
@@ -269,7 +267,7 @@ class RefinePanel(Panel):
         self.detail.setVisible(count > 0)
         if row is None or not against:
             told = tr_n("{n} contradiction", "{n} contradictions", count)
-            self.detail.setText(tr("{told}: click a flagged judgement to see what disagrees.", told=told))
+            self.detail.setText(tr("{told}. Click a flagged judgement to see the others.", told=told))
             return
         lines = []
         for one in against[:2]:
@@ -289,7 +287,7 @@ class RefinePanel(Panel):
             )
         if len(against) > 2:
             lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))
-        self.detail.setText("\n".join([*lines, tr("Both are followed halfway. Undo what was wrong.")]))
+        self.detail.setText("\n".join([*lines, tr("Both count half. Undo the wrong one.")]))
 
     # Influence
 

@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import news, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.no_wheel import Slide
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.no_wheel import NoWheelSlider
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.searches.search import Search
@@ -31,7 +32,7 @@ _BESIDE, _BELOW = 2, 3
 _WAITING = tr("measuring…")
 
 
-class RefineMeasures(QWidget):
+class RefinementScores(QWidget):
     """Facts under the list of judgements."""
 
     def __init__(self, context: Context) -> None:
@@ -45,20 +46,20 @@ class RefineMeasures(QWidget):
         self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", tr("held-out"))
-        self.note = Words(role="small")
-        self.strength = Slide(Qt.Orientation.Horizontal)
+        self.note = WrappedLabel(role="small")
+        self.strength = NoWheelSlider(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
+        self.strength.setAccessibleName(tr("Strength: how much the judgements count, in percent"))
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
         self._rest = one_shot(self, self._measure, RESTED_MS)
         self.strength.valueChanged.connect(self._set_strength)
-        self._state.search_changed.connect(self._follow_strength)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.SEARCH, self, self._follow_strength)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self._follow_strength()
 
@@ -67,7 +68,7 @@ class RefineMeasures(QWidget):
         slider = (self.strength, self._percent)
         for name, widgets in (
             (tr("Strength"), slider),
-            (tr("Moved by these"), (self.moved,)),
+            (tr("Cases moved"), (self.moved,)),
             (tr("Accuracy @10"), (self.accuracy,)),
             ("", ()),
             ("", (self.note,)),
@@ -96,8 +97,7 @@ class RefineMeasures(QWidget):
         share = f"{100 * asked.trust:.0f} %"
         self.strength.setToolTip(
             tr(
-                "{n:,} judgements are followed by {share} at full strength: "
-                "few say little, and one of them may be wrong.",
+                "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
                 n=judged,
                 share=share,
             )
@@ -135,14 +135,14 @@ class RefineMeasures(QWidget):
         few = ""
         if judged <= FEW:
             few = " " + tr_n(
-                "{n} click rarely shows here; twenty often do.",
-                "{n} clicks rarely show here; twenty often do.",
+                "{n} mark rarely changes this score. Twenty often do.",
+                "{n} marks rarely change this score. Twenty often do.",
                 judged,
             )
         if score is None:
             self._score = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
+            self.note.setText(tr("Every case was judged or used for training.") + few)
             return
         low, high = score.interval
         self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
@@ -154,7 +154,8 @@ class RefineMeasures(QWidget):
         self._fit()
         self.note.setText(
             tr(
-                "{before:.2f} without them; on {n:,} cases nobody trained on or judged.",
+                "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
+                "training.",
                 before=score.before,
                 n=score.cases,
             )

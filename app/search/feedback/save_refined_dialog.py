@@ -12,9 +12,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import cancel_button, column_of, form, go_button
+from semblance.app.widgets.dialog import accept_button, cancel_button, column_of, form
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 from semblance.core.library.records import unique_name
 
@@ -37,15 +37,17 @@ class SaveRefinedDialog(Dialog):
         self._author = QLineEdit(author)
         self._author.setPlaceholderText(tr("nobody"))
         told = tr_n(
-            "From {n} judgement on {base}; then scored on cases nobody trained on or judged.",
-            "From {n} judgements on {base}; then scored on cases nobody trained on or judged.",
+            "Made from {n} judgement on {base}. It is then tested on cases neither judged nor used "
+            "for training.",
+            "Made from {n} judgements on {base}. It is then tested on cases neither judged nor used "
+            "for training.",
             judgements,
             base=base,
         )
-        few = " " + tr("So few rarely show in scores.") if judgements < FEW else ""
-        self._told = Words(told + few, "small")
-        private = Words(
-            tr("The name is kept in the library and on the metric's card, in no report."), "small"
+        few = " " + tr("So few judgements rarely change the scores.") if judgements < FEW else ""
+        self._told = WrappedLabel(told + few, "small")
+        private = WrappedLabel(
+            tr("Your name is stored in the library and on the metric card. No report contains it."), "small"
         )
         fields = form()
         fields.addRow(tr("Name"), self._name)
@@ -55,7 +57,7 @@ class SaveRefinedDialog(Dialog):
         self._problem = QLabel()
         set_look(self._problem, role="error")
         self._problem.hide()
-        self.go = go_button(tr("Save"))
+        self.go = accept_button(tr("Save"))
         self.go.clicked.connect(self.accept)
         buttons = QHBoxLayout()
         buttons.addWidget(self._problem, 1)
@@ -76,7 +78,7 @@ class SaveRefinedDialog(Dialog):
 
     def _check(self) -> None:
         taken = self.name() in self._taken
-        self._problem.setText(tr("There is a metric of that name.") if taken else "")
+        self._problem.setText(tr("A metric with this name exists already.") if taken else "")
         self._problem.setVisible(taken)
         set_look(self._name, error=taken)
         self.go.setEnabled(bool(self.name()) and not taken)

@@ -22,7 +22,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
@@ -31,12 +32,12 @@ from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
@@ -48,14 +49,14 @@ _SIDE = 296
 _RATE = "cine_rate"
 
 
-class LargePanel(FullPage):
+class FullSizePage(FullPage):
     """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
 
     header_wanted = Signal()
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
-        super().__init__(tr("Large image"), tr("Image"), back)
+        super().__init__(tr("Full-size image"), tr("Image"), back)
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
@@ -63,8 +64,8 @@ class LargePanel(FullPage):
         self.three = QPushButton(tr("Three planes"))
         self.three.setIcon(icon("planes"))
         self.three.setCheckable(True)
-        self.three.setToolTip(tr("Also the two planes across the slices, tied by a cross (X)"))
-        self.says = QPushButton(tr("What the file says"))
+        self.three.setToolTip(tr("Show the two planes across the slices too, linked by a cross (X)"))
+        self.says = QPushButton(tr("File header"))
         self.says.setIcon(icon("table"))
         self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
         for widget in (self.three, self.says):
@@ -81,7 +82,7 @@ class LargePanel(FullPage):
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
-        self.told = Words(role="second")
+        self.told = WrappedLabel(role="second")
         self.notice = QueryNotice()
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
@@ -93,7 +94,7 @@ class LargePanel(FullPage):
         self._side = QWidget()
         side = vbox(self._side, spacing=8, margins=(12, 8, 12, 8))
         side.addWidget(self.facts)
-        self._rule = Rule()
+        self._rule = HLine()
         side.addWidget(self._rule)
         side.addWidget(self._label)
         for widget in (self.search_with, self.search, self.told):
@@ -141,11 +142,11 @@ class LargePanel(FullPage):
         strip.scrolled.connect(pane.slices.step)
         pane.slices.moved.connect(strip.show_place)
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
-        self._state.query_changed.connect(self._follow_query)
-        self._state.cases_changed.connect(self._tell_case)
-        self._state.metric_changed.connect(self._tell_region)
-        self._state.library_changed.connect(self.closed)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.QUERY, self, self._follow_query)
+        self._state.on_change(Change.CASES, self, self._tell_case)
+        self._state.on_change(Change.METRIC, self, self._tell_region)
+        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
+        theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
         self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 38 // 100)))
@@ -166,7 +167,7 @@ class LargePanel(FullPage):
         self._drop_job()
         self._source, self._loaded = source, None
         for view in (self.view, *self.planes.views.values()):
-            view.own_presets = own_presets(self._context.settings)
+            view.saved_presets = saved_presets(self._context.settings)
         self.view.editable = False
         self._show_nothing()
         self._slow.start()
@@ -300,8 +301,8 @@ class LargePanel(FullPage):
         for widget in (self._label, self.search_with, self._rule, self.told):
             widget.setVisible(loaded is not None)
         if loaded is not None:
-            no_metric = tr("No metric yet: train one to search with this.")
-            follows = tr("The ranking follows what you draw.") if live else ""
+            no_metric = tr("There is no metric yet. Train one to search with this image.")
+            follows = tr("The similar cases update while you draw.") if live else ""
             self.told.setText(no_metric if self._state.metric is None else follows)
 
     def _tell_case(self) -> None:
@@ -330,7 +331,7 @@ class LargePanel(FullPage):
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
         menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+        menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
         return menu
 
     def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.examples_section import ExamplesStrip
+from semblance.app.search.feedback.examples_section import ExamplesSection
 from semblance.app.search.query.query_facts import QueryFacts, region_words
 from semblance.app.search.query.query_notice import QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
@@ -24,12 +24,13 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import own_presets
+from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.fact_list import NAMES
 from semblance.app.widgets.layouts import hbox, vbox
@@ -73,7 +74,7 @@ class QueryPanel(Panel):
         self._outside = QLabel(tr("not in library"))
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
-        self.large = self.header.add_button("expand", tr("Look at it large (Ctrl+L, or double click here)"))
+        self.large = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
         self.large.clicked.connect(self.large_wanted)
         self.header.double_clicked.connect(self.large_wanted)
         self.more = self.header.add_button("more", tr("More for this image"))
@@ -83,14 +84,14 @@ class QueryPanel(Panel):
 
         self.pane = ImagePane(context.jobs)
         self.view, self.histogram = self.pane.view, self.pane.histogram
-        self.view.own_presets = own_presets(context.settings)
+        self.view.saved_presets = saved_presets(context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
-        self.examples = ExamplesStrip(context, thumbnails)
+        self.examples = ExamplesSection(context, thumbnails)
         self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()
         self._connect()
@@ -127,11 +128,11 @@ class QueryPanel(Panel):
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
-        state.query_changed.connect(self._renew)
-        state.cases_changed.connect(self._cases_changed)
+        state.on_change(Change.QUERY, self, self._renew)
+        state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.ask_file)
         self._drop.case_dropped.connect(self._ask_row)
-        news.changed.connect(self._fit_labels)
+        theme_signals.changed.connect(self._fit_labels)
 
     # For the window
 
@@ -354,10 +355,10 @@ class QueryPanel(Panel):
         menu = image_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
-            menu.addAction(tr("Look at it large\tCtrl+L"), self.large_wanted.emit)
-            menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
+            menu.addAction(tr("View full size\tCtrl+L"), self.large_wanted.emit)
+            menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
         if source is not None:
-            what = tr("Copy case id") if source.case else tr("Copy file name")
+            what = tr("Copy case ID") if source.case else tr("Copy file name")
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
         return menu

@@ -63,7 +63,7 @@ def region_words(drawn: Region | None, own: Region | None, *, in_use: bool) -> s
     """The region ``drawn`` on an image, or the case's ``own``."""
     if drawn is not None:
         region = f"{_shape(drawn)}, {_size(drawn)} px"
-        return region if in_use else tr("{region}, set aside", region=region)
+        return region if in_use else tr("{region}, not used", region=region)
     return tr("none") if own is None else tr("the case’s own, {size} px", size=_size(own))
 
 

@@ -11,9 +11,10 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search, new_ledger
+from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
@@ -34,11 +35,10 @@ class SearchKeeper(QObject):
         self._asked_with: Query | None = None
         self._soon = one_shot(self, self.keep, PAUSE_MS)
         state = self._state
-        state.library_changed.connect(self._begin)
-        state.query_changed.connect(self._follow_query)
-        state.named.connect(self._follow_name)
-        for signal in (state.search_changed, state.ranking_changed, state.named):
-            signal.connect(self.touch)
+        state.on_change(Change.LIBRARY, self, self._begin)
+        state.on_change(Change.QUERY, self, self._follow_query)
+        state.on_change(Change.NAME, self, self._follow_name)
+        state.on_change(Change.SEARCH | Change.RANKING | Change.NAME, self, self.touch)
 
     def touch(self) -> None:
         """Something of the search, or of how it is seen, is different."""
@@ -62,7 +62,7 @@ class SearchKeeper(QObject):
         self._kept = memory
         # In the process that asks: what it has in memory stays good when it writes itself.
         self._context.jobs.run(
-            tr("Keeping the search"),
+            tr("Saving the search"),
             saved_searches.save_current,
             library.path,
             memory,
@@ -87,8 +87,10 @@ class SearchKeeper(QObject):
         # The named search stays as it was: from here on, judgements go into a ledger of their own.
         name = state.search_name
         state.set_search_name("")
-        _part(self._context, new_ledger())
-        self._context.messages.info(tr("Another query: the search '{name}' stays as it was.", name=name))
+        search_operations.copy_ledger(self._context)
+        self._context.messages.info(
+            tr("The search '{name}' is unchanged. The new query has no name.", name=name)
+        )
 
 
 def save(context: Context, name: str) -> Job | None:
@@ -102,7 +104,7 @@ def save(context: Context, name: str) -> Job | None:
     def done(given: str) -> None:
         if state.path == path:
             state.set_search_name(given)
-        context.messages.info(tr("Kept as '{name}'; what you change from here on is kept in it.", name=given))
+        context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
 
     job.done.connect(done)
     return job
@@ -124,9 +126,9 @@ def branch(context: Context, name: str) -> Job | None:
         state.set_search_name(name.strip())
         names = {"name": name.strip(), "before": before}
         context.messages.info(
-            tr("Going on as '{name}'. '{before}' stays as it was.", **names)
+            tr("You continue as '{name}'. '{before}' is unchanged.", **names)
             if before
-            else tr("Going on as '{name}'.", **names)
+            else tr("You continue as '{name}'.", **names)
         )
 
     job.done.connect(done)
@@ -148,32 +150,15 @@ def reopen(context: Context, name: str) -> Job | None:
     return job
 
 
-def show_last(context: Context, found: ReopenedSearch) -> None:
-    """Put what was seen last into the window and ask it."""
-    _take_over(context, found)
-    if found.asked is not None:
-        context.state.set_asked(found.asked)
-    context.state.restore_view(found.view)
-    if found.asked is None:
-        search_operations.rank(context)
-    if found.notes:
-        context.messages.warning(
-            tr("'{name}' was opened as far as it can be shown.", name=found.name)
-            if found.name
-            else tr("The last search was opened as far as it can be shown."),
-            " ".join(map(translate, found.notes)),
-        )
-
-
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Put a reopened search into the window."""
-    _take_over(context, found)
+    search_operations.take_over(context, found)
     context.state.set_asked(found.asked)
     context.state.restore_view(found.view)
     if found.notes:
-        again = "" if found.is_current else tr("Search > Rank again (F5) asks now.")
+        again = "" if found.is_current else tr("Choose Search > Search again (F5) to update it.")
         context.messages.warning(
-            tr("'{name}' was opened as far as it can be shown.", name=found.name),
+            tr("'{name}' was opened in part.", name=found.name),
             " ".join((*map(translate, found.notes), again)),
         )
 
@@ -224,21 +209,6 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
 def restore(context: Context, token: str) -> Job | None:
     """Bring a deleted search back."""
     return None if context.state.path is None else _run(context, saved_searches.restore, token)
-
-
-def _take_over(context: Context, found: ReopenedSearch) -> None:
-    context.state.restore_search(found.search)
-    if found.is_complete:
-        context.state.set_search_name(found.name)
-    elif found.name:
-        # What the search was is kept: it is gone on from a copy.
-        _part(context, new_ledger())
-
-
-def _part(context: Context, ledger: str) -> None:
-    """Go on with a copy of the present judgements."""
-    _run(context, saved_searches.split_ledger, context.state.ledger, ledger)
-    context.state.change_search(ledger=ledger)
 
 
 def _run(context: Context, function: Callable[..., Any], *args: Any, channel: str | None = None) -> Job:

@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 from shiboken6 import isValid
 
 from semblance.app.search.saved import saved_searches
 from semblance.app.search.saved.searches_dialog import SearchesDialog
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
 from semblance.app.viewer.query_source import QuerySource
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
+from semblance.core.searches.query import Query
 
 
 class SearchCommands(QObject):
-    """Of one window."""
+    """Asks in dialogs of ``parent``; ``record_view`` records how the search is shown."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window, self._context = window, window.context
+    def __init__(
+        self,
+        context: Context,
+        parent: QWidget,
+        thumbnails: ThumbnailSource,
+        record_view: Callable[[], object],
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._thumbnails = context, parent, thumbnails
+        self._record_view = record_view
         self.dialog: SearchesDialog | None = None
+        self.commands: dict[str, Callable[[], object]] = {
+            "save_search": self.save,
+            "branch_search": self.branch,
+            "searches": self.show,
+            "rank_again": partial(search_operations.rank, context),
+            "ask_file": self.ask_with_file,
+        }
+
+    def ask_with_file(self) -> None:
+        """Search with an image file of the user's choice."""
+        title = tr("Search with an image")
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILES)
+        if chosen:
+            search_operations.ask(self._context, Query(image=Path(chosen)))
 
     def save(self) -> None:
         """Keep the present search under a name."""
         name = self._name(tr("Save the search"), self._usual_name())
         if name:
-            self._window.search_view.keeper.look()
+            self._record_view()
             saved_searches.save(self._context, name)
 
     def branch(self) -> None:
@@ -37,13 +61,13 @@ class SearchCommands(QObject):
         before = self._context.state.search_name or self._usual_name()
         name = self._name(tr("Branch the search"), tr("{name}, branch", name=before))
         if name:
-            self._window.search_view.keeper.look()
+            self._record_view()
             saved_searches.branch(self._context, name)
 
     def show(self) -> None:
         """The list."""
         if self.dialog is None or not isValid(self.dialog):
-            self.dialog = SearchesDialog(self._context, self._window.thumbnails, self._window)
+            self.dialog = SearchesDialog(self._context, self._thumbnails, self._parent)
         self.dialog.show()
         self.dialog.raise_()
         self.dialog.list.setFocus()
@@ -51,7 +75,7 @@ class SearchCommands(QObject):
     def _name(self, title: str, usual: str) -> str:
         if self._context.state.query is None:
             return ""
-        name, given = QInputDialog.getText(self._window, title, tr("Name"), text=usual)
+        name, given = QInputDialog.getText(self._parent, title, tr("Name"), text=usual)
         return name.strip() if given else ""
 
     def _usual_name(self) -> str:

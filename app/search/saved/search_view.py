@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
+from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.saved.saved_searches import SearchKeeper
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
-
-if TYPE_CHECKING:
-    from semblance.app.window.main_window import MainWindow
 
 
 class SearchView(QObject):
     """Of one window: the query's image (zoom, place, greys, held how, slice) and the ranking (case, list or
     cards, scrolled how far)."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, context: Context, query: QueryPanel, ranking: RankingPanel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._state, self._query, self._ranking = context.state, query, ranking
         self._wanted: Mapping[str, Any] = {}
-        self.keeper = SearchKeeper(window.context, self.capture, self)
-        view, grid = window.query.view, window.ranking.grid
-        window.state.view_wanted.connect(self.restore)
-        window.state.query_changed.connect(self._forget)
-        window.query.image_shown.connect(self._restore_image)
+        self.keeper = SearchKeeper(context, self.capture, self)
+        view, grid = query.view, ranking.grid
+        self._state.view_requested.connect(self.restore)
+        self._state.on_change(Change.QUERY, self, self._forget)
+        query.image_shown.connect(self._restore_image)
         view.view_changed.connect(self.keeper.touch)
         view.window_changed.connect(lambda _: self.keeper.touch())
         view.inverted_changed.connect(lambda _: self.keeper.touch())
-        window.query.pane.slice_changed.connect(lambda _: self.keeper.touch())
+        query.pane.slice_changed.connect(lambda _: self.keeper.touch())
         grid.current_changed.connect(lambda _: self.keeper.touch())
         grid.verticalScrollBar().valueChanged.connect(lambda _: self.keeper.touch())
 
@@ -41,12 +42,12 @@ class SearchView(QObject):
         if self._wanted:
             # The image is still on its way: what was wanted holds.
             return dict(self._wanted)
-        query, ranking = self._window.query, self._window.ranking
+        query, ranking = self._query, self._ranking
         grid = ranking.grid
         out: dict[str, Any] = {"scroll": grid.verticalScrollBar().value(), "cards": ranking.view.value()}
-        index = self._window.state.columns.index_of_row(grid.current())
+        index = self._state.columns.index_of_row(grid.current())
         if index >= 0:
-            out["current"] = self._window.state.columns.ids[index]
+            out["current"] = self._state.columns.ids[index]
         view = query.view
         if view.image is not None:
             seen, grey = view.viewport, view.window_level
@@ -66,12 +67,12 @@ class SearchView(QObject):
     def restore(self, view: Mapping[str, Any]) -> None:
         """See the search so; the image once it is shown."""
         self._wanted = view
-        if self._window.query.view.image is not None and self._window.query.shows_query:
+        if self._query.view.image is not None and self._query.shows_query:
             self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
 
     def _restore_ranking(self, view: Mapping[str, Any]) -> None:
-        ranking, state = self._window.ranking, self._window.state
+        ranking, state = self._ranking, self._state
         if view.get("cards") in ("grid", "list") and view["cards"] != ranking.view.value():
             ranking.view.changed.emit(view["cards"])
         index = state.columns.index_of_id(str(view.get("current", "")))
@@ -82,7 +83,7 @@ class SearchView(QObject):
 
     def _restore_image(self) -> None:
         wanted, self._wanted = self._wanted, {}
-        view, pane = self._window.query.view, self._window.query.pane
+        view, pane = self._query.view, self._query.pane
         try:
             if isinstance(wanted.get("slice"), int):
                 pane.slices.go(wanted["slice"])

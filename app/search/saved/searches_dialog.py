@@ -23,12 +23,13 @@ from shiboken6 import isValid
 
 from semblance.app.search.saved import saved_searches
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import column_of, give_size, go_button
+from semblance.app.widgets.dialog import accept_button, column_of, give_size
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.searches.saved_searches import SavedSearch
@@ -48,25 +49,25 @@ class SearchesDialog(Dialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         give_size(self, 560, 460)
         self.list = QListWidget()
-        self.list.setAccessibleName(tr("Kept searches, the newest first"))
+        self.list.setAccessibleName(tr("Saved searches, newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setItemDelegate(_Lines(self.list))
         self.list.itemActivated.connect(lambda _item: self.open_chosen())
         self.list.currentRowChanged.connect(lambda _row: self._enable())
         self._empty = EmptyState(
-            tr("No kept searches yet"),
-            tr("Search > Save search… keeps the present one with its judgements, ranking and view."),
+            tr("No saved searches yet"),
+            tr("Search > Save search… saves the current search with its judgements, order and view."),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        self.open_button = go_button(tr("Open"))
+        self.open_button = accept_button(tr("Open"))
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
         self.bin_button = QPushButton()
         self.bin_button.setMenu(Menu(self.bin_button))
-        self.bin_button.setToolTip(tr("Bring back a deleted search; the last twenty are kept"))
+        self.bin_button.setToolTip(tr("Restore a deleted search. The last twenty can be restored"))
         self.open_button.clicked.connect(self.open_chosen)
         self.rename_button.clicked.connect(self.rename)
         self.delete_button.clicked.connect(self.delete)
@@ -74,7 +75,7 @@ class SearchesDialog(Dialog):
         self._gone = QLabel()
         self._gone.setTextFormat(Qt.TextFormat.PlainText)
         set_look(self._gone, role="second")
-        self.undo_button = QPushButton(tr("Bring it back"))
+        self.undo_button = QPushButton(tr("Restore"))
         set_look(self.undo_button, link=True)
         self.undo_button.clicked.connect(self.undo)
         undone = QHBoxLayout()
@@ -93,8 +94,8 @@ class SearchesDialog(Dialog):
         column.addLayout(undone)
         column.addLayout(buttons)
         thumbnails.ready.connect(self._images_ready)
-        context.state.named.connect(self.renew)
-        context.state.library_changed.connect(self.close)
+        context.state.on_change(Change.NAME, self, self.renew)
+        context.state.on_change(Change.LIBRARY, self, self.close)
         self._enable()
         self._tell_deleted()
         self._fill_bin([])
@@ -132,7 +133,7 @@ class SearchesDialog(Dialog):
             name, given = QInputDialog.getText(self, tr("Rename the search"), told, text=name)
             if name.strip() not in set(self.names()) - {chosen.name}:
                 break
-            told = tr("There is a search named '{name}' already. Another name:", name=name.strip())
+            told = tr("A search named '{name}' exists already. Enter another name:", name=name.strip())
         if given and name.strip() and name.strip() != chosen.name:
             self._then(saved_searches.rename(self._context, chosen.name, name))
 
@@ -294,5 +295,5 @@ class _Lines(QStyledItemDelegate):
         name, _, facts = str(index.data()).partition("\n")
         left, half = at.x() + side + 16, at.height() // 2
         room = at.right() - left - 8
-        lettering(BASE, 600).draw(painter, QRect(left, at.y() + half - 20, room, 20), name, tokens.text)
-        lettering(SMALL).draw(painter, QRect(left, at.y() + half, room, 20), facts, tokens.second)
+        text_cache(BASE, 600).draw(painter, QRect(left, at.y() + half - 20, room, 20), name, tokens.text)
+        text_cache(SMALL).draw(painter, QRect(left, at.y() + half, room, 20), facts, tokens.second)

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
@@ -28,7 +29,7 @@ SHOWN = 40
 _VERDICTS = {Kind.ALIKE: 1, Kind.NOT_ALIKE: -1}
 
 
-class RankingJudging(QObject):
+class CardFeedback(QObject):
     """Follows the thumbs and comparisons of ``grid``."""
 
     def __init__(self, context: Context, grid: CaseGrid, parent: QObject | None = None) -> None:
@@ -45,10 +46,8 @@ class RankingJudging(QObject):
         grid.judged.connect(self._thumb)
         grid.comparing.compared.connect(self.compare)
         grid.comparing.changed.connect(self._tell_comparing)
-        self._state.refusal_changed.connect(self._offer)
-        self._state.ranking_changed.connect(self._offer)
-        self._state.query_changed.connect(self._forget)
-        self._state.library_changed.connect(self._forget)
+        self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._offer)
+        self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._forget)
         self._offer()
 
     def verdicts(self) -> Mapping[int, int]:
@@ -102,7 +101,7 @@ class RankingJudging(QObject):
         rows = self._grid.selected()
         verdicts = self.verdicts()
         menu.addSeparator()
-        for verdict, text, key in ((1, tr("Like the query"), "U"), (-1, tr("Not like the query"), "D")):
+        for verdict, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
             said = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
             action = menu.addAction(f"{said}\t{key}", partial(self.judge, verdict, rows))
             action.setCheckable(True)
@@ -110,9 +109,7 @@ class RankingJudging(QObject):
         if len(rows) == 1:
             waiting = self._grid.comparing.closer
             words = (
-                tr("Closer to the query than…")
-                if waiting in (NONE, rows[0])
-                else tr("…farther than that one")
+                tr("Mark as closer than…") if waiting in (NONE, rows[0]) else tr("Mark as the farther case")
             )
             menu.addAction(f"{words}\tT", self.compare_current)
 
@@ -198,7 +195,7 @@ class CompareBar(QFrame):
         row.setContentsMargins(12, 0, 12, 0)
         row.addWidget(self._text, 1)
         row.addWidget(self._button)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
         self.hide()
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from semblance.app.shell import theme as themes
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.text_cache import lettering
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 
@@ -62,7 +62,7 @@ class CaseStrip(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
-        themes.news.changed.connect(self._restyled)
+        themes.theme_signals.changed.connect(self._restyled)
         self._told()
 
     def set_source(self, source: ThumbnailSource) -> None:
@@ -214,7 +214,7 @@ class CaseStrip(QWidget):
         square = QRect(cell.x() + _PAD, cell.y() + (cell.height() - side) // 2, side, side)
         self._image(painter, square, case.row)
         left = square.right() + 1 + 2 * _PAD
-        bold, plain, small = lettering(BASE, 600), lettering(BASE), lettering(SMALL)
+        bold, plain, small = text_cache(BASE, 600), text_cache(BASE), text_cache(SMALL)
         line = tokens.px(16)
         top = cell.y() + (cell.height() - line) // 2 if self._low else square.y()
         room = cell.right() - left

@@ -21,7 +21,7 @@ from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 
-class OtherFindings(QFrame):
+class OtherDiagnoses(QFrame):
     """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_wanted`` as of a strip."""
 
     chosen = Signal(int)
@@ -32,10 +32,10 @@ class OtherFindings(QFrame):
         super().__init__()
         self._context = context
         self.setObjectName("others")
-        self._title = ElidedLabel(tr("Nearest with the other finding"), role="title")
+        self._title = ElidedLabel(tr("Different diagnosis nearby"), role="title")
         self._chip = FindingChip(-1, "?")
         self._word = ElidedLabel(role="second")
-        self.strip = CaseStrip(tr("Nearest cases with the other finding"))
+        self.strip = CaseStrip(tr("Nearest cases with a different diagnosis"))
         self.strip.set_source(thumbnails)
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
@@ -59,9 +59,9 @@ class OtherFindings(QFrame):
         one = next(iter(findings)) if len(columns.findings) == 2 else None
         self._chip.setVisible(one is not None)
         self._title.setText(
-            tr("Nearest with the other finding")
+            tr("Different diagnosis nearby")
             if one is not None
-            else tr("Nearest that are not {finding}, as most are", finding=next(iter(ranking.counts), ""))
+            else tr("Nearest cases that are not {finding}", finding=next(iter(ranking.counts), ""))
         )
         if one is not None:
             self._chip.set_finding(columns.findings.index(one), columns.letters[one])
@@ -91,7 +91,7 @@ class OtherFindings(QFrame):
 
 
 def _told(case: RankedCase, columns: CaseColumns, digits: int, *, several: bool) -> StripCase:
-    rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the ranking")
+    rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the list")
     distance = distance_text(case.distance, digits)
     words = tr(
         "{rank}, {case}, {finding}, distance {distance}",

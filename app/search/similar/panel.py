@@ -7,18 +7,19 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget
 
-from semblance.app.search.similar.card_feedback import RankingJudging
+from semblance.app.search.similar.card_feedback import CardFeedback
 from semblance.app.search.similar.counted_switch import CountedSwitch
-from semblance.app.search.similar.other_diagnoses import OtherFindings
-from semblance.app.search.similar.ranking_notice import RankingNotice
+from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
+from semblance.app.search.similar.ranking_notice import NoMatchNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
-from semblance.app.search.similar.summary_strip import Strip
+from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
@@ -51,33 +52,31 @@ class RankingPanel(Panel):
     train_wanted = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__(tr("Ranking"))
+        super().__init__(tr("Similar cases"))
         self._context, self._state = context, context.state
 
-        self.same_patient = CountedSwitch(tr("same patient hidden"))
-        self.alike = CountedSwitch(tr("alike folded"))
+        self.same_patient = CountedSwitch(tr("Hide same patient"))
+        self.alike = CountedSwitch(tr("Group near-duplicates"))
         for box, tip in (
-            (self.same_patient, tr("Other cases of the query's patient are left out")),
-            (self.alike, tr("Images that show the very same count once")),
+            (self.same_patient, tr("Hide other cases of the query's patient")),
+            (self.alike, tr("Show near-duplicates under one card")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
-        self.header = PanelHeader(tr("Ranking"))
-        self.window_level = header_button(
-            "contrast", tr("Window/level as the query's: the same brightness and contrast")
-        )
+        self.header = PanelHeader(tr("Similar cases"))
+        self.window_level = header_button("contrast", tr("Use the query's window / level"))
         self.window_level.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
         for widget in (self.same_patient, self.alike, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)
-        self._strip = Strip()
-        self.notice = RankingNotice(self.options.open)
-        self.others = OtherFindings(context, thumbnails)
+        self._strip = SummaryStrip()
+        self.notice = NoMatchNotice(self.options.open)
+        self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._show_other)
         self.others.activated.connect(self.compare_wanted)
         self.others.menu_wanted.connect(self.menu_wanted)
@@ -86,8 +85,8 @@ class RankingPanel(Panel):
         self._query_window_level = QueryWindowLevel(context, thumbnails, self)
         self._query_window_level.source_changed.connect(self.grid.set_source)
         self.window_level.toggled.connect(self._query_window_level.turn)
-        self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
-        self.judging = RankingJudging(context, self.grid, self)
+        self.grid.setAccessibleName(tr("Similar cases, nearest first"))
+        self.judging = CardFeedback(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
         self.grid.alike_wanted.connect(self.show_alike)
@@ -111,14 +110,7 @@ class RankingPanel(Panel):
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
-        self._state.ranking_changed.connect(lambda: self._wait_for(None))
-        self._state.ranking_awaited.connect(self._await)
-        self._state.metric_changed.connect(self._renew)
-        self._state.query_changed.connect(lambda: self._wait_for(self._state.query))
-        self._state.cases_changed.connect(self._renew)
-        for changed in (self._state.extracting_changed, self._state.training_changed):
-            changed.connect(self._still_empty)
-        self._state.options_changed.connect(self._follow_options)
+        self._state.changed.connect(self._follow_state)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
 
@@ -165,7 +157,7 @@ class RankingPanel(Panel):
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
-        lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
+        lacking = tr("The others have no features. Choose Metric > Extract features….")
         short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
@@ -173,7 +165,7 @@ class RankingPanel(Panel):
             self._strip.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
-            self.grid.set_deck(Deck(columns))
+            self.grid.set_deck(CaseModel(columns))
             self._say_what_next()
             return
         same, self._shown = ranking.query == self._shown, ranking.query
@@ -188,14 +180,18 @@ class RankingPanel(Panel):
             self.others.show_ranking(ranking, columns)
         self._pages.setCurrentWidget(self.grid)
 
-    def _wait_for(self, query: Query | None) -> None:
-        """Whether an answer is on its way: none comes after one came, or failed."""
-        self._awaited = query
-        self._renew()
-
-    def _await(self) -> None:
-        self._awaited = self._state.query
-        self._still_empty()
+    def _follow_state(self, change: Change) -> None:
+        if change & Change.OPTIONS:
+            self._follow_options()
+        if change & (Change.QUERY | Change.RANKING_REQUESTED):
+            self._awaited = self._state.query
+        elif change & Change.RANKING:
+            # An answer came or failed: no other is on its way.
+            self._awaited = None
+        if change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
+            self._renew()
+        elif change & (Change.RANKING_REQUESTED | Change.EXTRACTION | Change.TRAINING):
+            self._still_empty()
 
     def _is_stale(self) -> bool:
         """Whether the metric was measured on less than is there; no click changes that."""
@@ -223,7 +219,7 @@ class RankingPanel(Panel):
         if self.grid.deck().place_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
-    def _deck(self, ranking: SearchResult, columns: CaseColumns) -> Deck:
+    def _deck(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
         asked = self._state.asked
         moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
         lines: list[tuple[int, float, int, int, int]] = []
@@ -236,7 +232,7 @@ class RankingPanel(Panel):
         there = indices >= 0
         numbers = np.array(lines, dtype=np.float64).reshape(-1, 5)[there]
         distances, (alike, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)
-        return Deck(
+        return CaseModel(
             columns,
             indices[there],
             distances,
@@ -272,13 +268,13 @@ class RankingPanel(Panel):
         self._pages.setCurrentWidget(self._empty)
         library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
-            self._empty.say(tr("No cases yet"), tr("Add images to this library: File > Add a folder."))
+            self._empty.say(
+                tr("No cases yet"), tr("Choose File > Add a folder to this library… to add images.")
+            )
         elif not library.writable and self._state.metric is None:
             self._empty.say(
-                tr("No metric to ask with"),
-                tr(
-                    "The library is open for looking only. Copy it to a folder you may write to; train there."
-                ),
+                tr("No metric to search with"),
+                tr("The library is read-only. Copy it to a folder with write permission and train there."),
             )
         elif self._state.extracting and self._state.metric is None:
             self._empty.say(*extracting(self._state))
@@ -295,22 +291,24 @@ class RankingPanel(Panel):
         elif self._state.metric is None and training is not None and training.running:
             self._empty.say(
                 tr("Training {name}", name=training.name),
-                tr("When it is done, ask with a case: double-click it in the library."),
+                tr("When it is done, double-click a case in the library to search with it."),
             )
         elif self._state.metric is None:
             self._empty.say(
                 tr("No metric yet"),
-                tr("A metric says what similar means. Train one; it is scored on patients it never saw."),
+                tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
                 tr("Train a metric"),
                 self.train_wanted.emit,
             )
         elif self._awaited is not None:
-            self._empty.say(tr("Searching"), tr("The first answer takes longer: the library is read once."))
+            self._empty.say(
+                tr("Searching"), tr("The first search takes longer, because the library is read once.")
+            )
         elif self._state.query is not None:
-            self._empty.say(tr("No answer yet"), tr("Search > Rank again (F5) asks now."))
+            self._empty.say(tr("No results yet"), tr("Choose Search > Search again (F5) to update it."))
         else:
             self._empty.say(
-                tr("Ask with a case"), tr("Double-click a case in the library, or drop an image on Query.")
+                tr("Search with a case"), tr("Double-click a case in the library, or drop an image on Query.")
             )
 
     def _ask(self, case_row: int) -> None:

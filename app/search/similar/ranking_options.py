@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
@@ -25,11 +26,11 @@ class RankingOptions(QObject):
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
-        self.button: QToolButton = header_button("settings", tr("Variety, and what is no good match"))
+        self.button: QToolButton = header_button("settings", tr("Diversity and match threshold"))
         self.button.clicked.connect(self.open)
-        self.diverse = QAction(tr("Diverse results"), self)
+        self.diverse = QAction(tr("Show diverse results"), self)
         self.diverse.setCheckable(True)
-        self.diverse.setToolTip(tr("Near the query, and unlike what stands before"))
+        self.diverse.setToolTip(tr("Near the query, but unlike the cases before"))
         self.diverse.toggled.connect(self._set_diverse)
         self._rates = QActionGroup(self)
         for rate in RATES:
@@ -37,8 +38,7 @@ class RankingOptions(QObject):
             action.setCheckable(True)
             action.setData(rate)
         self._rates.triggered.connect(lambda action: self._set_rate(float(action.data())))
-        self._state.options_changed.connect(self._follow)
-        self._state.library_changed.connect(self._follow)
+        self._state.on_change(Change.OPTIONS | Change.LIBRARY, self, self._follow)
         self._follow()
 
     def menu(self) -> QMenu:
@@ -47,7 +47,7 @@ class RankingOptions(QObject):
         menu.addAction(self.diverse)
         menu.addSeparator()
         # With a style sheet the text of a section is not drawn.
-        menu.addAction(tr("Say that there is no good match")).setEnabled(False)
+        menu.addAction(tr("Show that there is no close match")).setEnabled(False)
         menu.addActions(self._rates.actions())
         return menu
 
@@ -79,5 +79,5 @@ class RankingOptions(QObject):
 def rate_text(rate: float) -> str:
     """A rate in words: as for how many of the library's own cases it would be said."""
     if rate <= 0.0:
-        return tr("Never say it")
+        return tr("Never show")
     return tr("As for {share:g} % of the library's cases", share=100 * rate)

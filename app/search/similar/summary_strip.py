@@ -10,14 +10,15 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView, Pole
 from semblance.app.shell.measured_on import measured_words
-from semblance.app.shell.theme import news, plain_tip, theme
+from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, chip_of
-from semblance.app.widgets.warning_line import Caution
+from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, translate
+from semblance.core.language import count_label, format_number, localise_number, tr, tr_name
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -46,23 +47,22 @@ WIDEST = 16_777_215
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: tr("not calibrated"),
-    NOT_SCORED: tr("not scored"),
-    SCORE_AGAIN: tr("score the metric again"),
-    REFINED: tr("refined ranking"),
+    NOT_SCORED: tr("not tested"),
+    SCORE_AGAIN: tr("evaluate the metric again"),
+    REFINED: tr("refined search"),
     FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
-    PART_ASKED: tr("a part was asked"),
-    WHOLE_ASKED: tr("a whole image"),
+    PART_ASKED: tr("the query is a region"),
+    WHOLE_ASKED: tr("the query is a whole image"),
 }
-TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
 _WHAT = tr(
-    "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it "
-    "may be for this query."
+    "The share of held-out cases with such counts that had this finding, with the 95 % "
+    "interval for this query."
 )
 
 
-class Strip(QFrame):
+class SummaryStrip(QFrame):
     """The findings of the nearest cases in words and as chips, and the estimate; support, not a diagnosis."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Strip(QFrame):
         right.addWidget(self._note)
         # With an alignment its greatest width is not that of what stands above.
         right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
-        self.caution = Caution()
+        self.caution = WarningLine()
         around = vbox(self, spacing=BELOW, margins=(12, 6, 12, 6))
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
@@ -106,7 +106,7 @@ class Strip(QFrame):
         #: What stands before the counts, and a shorter form.
         self._heads = ("", "")
         self._shown: tuple[SearchResult, CaseColumns, bool] | None = None
-        news.changed.connect(self._again)
+        theme_signals.changed.connect(self._again)
 
     def show_ranking(self, ranking: SearchResult, columns: CaseColumns, *, stale: bool = False) -> None:
         """``stale``: the library has cases the estimate was not measured on."""
@@ -127,15 +127,15 @@ class Strip(QFrame):
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        self.caution.say(*poorly(vote if estimated else Vote()))
+        self.caution.say(*estimate_caution(vote if estimated else Vote()))
         below = self.caution.sizeHint().height() + BELOW if estimated and vote.caution else 0
         self.setFixedHeight(theme().px(STRIP) + below)
         self._note.setVisible(not estimated)
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:
-            self._note.setText(tr("No good match: no estimate"))
-            self._note.set_short(tr("No good match"))
+            self._note.setText(tr("No close match, no estimate"))
+            self._note.set_short(tr("No close match in this library"))
             self._note.set_tip(
                 tr("The nearest case is farther from the query than is usual in this library.")
             )
@@ -188,12 +188,12 @@ class Strip(QFrame):
         )
         for widget in (self.estimate, self.scale):
             on = measured_words(vote.measured_on or "")
-            widget.setAccessibleName(tr("{estimate}, measured on {what}", estimate=words, what=on))
+            widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=words, what=on))
             widget.setToolTip(plain_tip(f"{words}.\n{_WHAT}"))
         if stale:
             self.badge.set_kind("stale")
         elif vote.trained:
-            self.badge.set_kind("training", "" if narrow else tr("query in training"))
+            self.badge.set_kind("training", "" if narrow else tr("query in training data"))
             self.badge.setToolTip(plain_tip(TRAINED))
         else:
             known = vote.measured_on == HELD_OUT_PATIENTS
@@ -217,21 +217,6 @@ class Strip(QFrame):
         if self._shown is not None and not self.isHidden():
             ranking, columns, stale = self._shown
             self.show_ranking(ranking, columns, stale=stale)
-
-
-def poorly(vote: Vote) -> tuple[str, str]:
-    """That the estimate errs by more than chance allows, and on what that was measured; else two empty
-    texts."""
-    if not vote.caution:
-        return "", ""
-    what = measured_words(vote.measured_on or "")
-    return translate(vote.caution), tr(
-        "On {n:,} held-out cases the estimates were off by this much on average ({what}). Were every "
-        "estimate true, 95 of 100 such measurements would stay below the second number. The Calibration tab "
-        "of Evaluation shows where they were off.",
-        n=vote.measured,
-        what=what,
-    )
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:

@@ -7,7 +7,8 @@ from PySide6.QtCore import QObject, Signal
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Lane
-from semblance.app.widgets.thumbnail_loader import Done, Thumbnails, ThumbnailSource
+from semblance.app.shell.state import Change
+from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
@@ -27,10 +28,10 @@ class QueryWindowLevel(QObject):
         super().__init__(parent)
         self._context, self._state, self._usual = context, context.state, usual
         self._on = False
-        self._made = Thumbnails(self._fetch, self)
+        self._made = ThumbnailLoader(self._fetch, self)
         self._settled = one_shot(self, self._renew, SETTLED_MS)
-        self._state.window_level_changed.connect(self._later)
-        self._state.library_changed.connect(self._made.clear)
+        self._state.on_change(Change.WINDOW_LEVEL, self, self._later)
+        self._state.on_change(Change.LIBRARY, self, self._made.clear)
 
     def turn(self, on: bool) -> None:
         """Use the query's window and level, or the thumbnails as they are."""

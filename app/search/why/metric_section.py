@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.measured_on import measured_words
-from semblance.app.shell.state import State
+from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.layouts import vbox
@@ -20,7 +20,7 @@ from semblance.core.workflows.library.library_snapshot import MetricFacts
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 
 
-class WhyMetric(QWidget):
+class MetricSection(QWidget):
     """Follows the metric of the state."""
 
     def __init__(self, state: State) -> None:
@@ -33,8 +33,7 @@ class WhyMetric(QWidget):
         column = vbox(self, spacing=4)
         column.addWidget(head)
         column.addWidget(self.facts)
-        state.metric_changed.connect(self.renew)
-        state.cases_changed.connect(self.renew)
+        state.on_change(Change.METRIC | Change.CASES, self, self.renew)
         self.renew()
 
     def renew(self) -> None:
@@ -73,7 +72,7 @@ class WhyMetric(QWidget):
             return
         told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
         self.facts.set_fact(
-            _ACCURACY, told, tr("Measured on {what}", what=measured_words(scored.scores.measured_on))
+            _ACCURACY, told, tr("Tested on {what}", what=measured_words(scored.scores.measured_on))
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

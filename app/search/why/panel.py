@@ -6,19 +6,20 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from semblance.app.search.why import explain_distance
-from semblance.app.search.why.metric_section import WhyMetric
+from semblance.app.search.why.metric_section import MetricSection
 from semblance.app.search.why.waterfall import Line, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.state import Change
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import Scrolled
+from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.retrieval.explanation.sentence import spoken
@@ -47,22 +48,22 @@ class WhyPanel(Panel):
     """Follows the ranking and the case that is current in it (:meth:`follow`)."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(tr("Why"))
+        super().__init__(tr("Why these cases"))
         self._context, self._state = context, context.state
         #: The catalogue row that is wanted; below zero the first of the ranking.
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
         self._why: Explanation | None = None
         self.images = WhyImages(context)
-        self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
+        self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
         self.head.action_wanted.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
-        self.kind.setAccessibleName(tr("What the distance is told by"))
+        self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
         self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
-        self.sentence = Words(role="second")
-        self.card = WhyMetric(self._state)
+        self.sentence = WrappedLabel(role="second")
+        self.card = MetricSection(self._state)
         #: Names of the groups in the order their boxes stand in.
         self._order: tuple[str, ...] = ()
         self.empty = EmptyState()
@@ -72,9 +73,7 @@ class WhyPanel(Panel):
         self._pages.addWidget(self._body)
         vbox(self).addWidget(self._pages)
         self._quiet = one_shot(self, self._make_ready, QUIET_MS)
-        self._state.ranking_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.query_changed.connect(self._renew)
+        self._state.on_change(Change.RANKING | Change.METRIC | Change.QUERY, self, self._renew)
         self._renew()
 
     def _make_body(self) -> QScrollArea:
@@ -82,14 +81,14 @@ class WhyPanel(Panel):
         body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
         body.addWidget(self.images)
         body.addWidget(self.sentence)
-        body.addWidget(Rule())
+        body.addWidget(HLine())
         body.addWidget(self.head)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
-        body.addWidget(Rule())
+        body.addWidget(HLine())
         body.addWidget(self.card)
         body.addStretch(1)
-        return Scrolled(inner)
+        return PanelScrollArea(inner)
 
     @property
     def shown(self) -> Explanation | None:
@@ -155,18 +154,20 @@ class WhyPanel(Panel):
 
     def _fail(self, error: SemblanceError) -> None:
         self._why = None
-        self.empty.say(tr("No reason can be given"), f"{error.message} {error.hint}".strip())
+        self.empty.say(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
     def _say_what_next(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say(tr("Nothing is ranked"), tr("No case is left to compare with this query."))
+            self.empty.say(
+                tr("There are no similar cases"), tr("No case is left to compare with this query.")
+            )
         elif self._state.metric is None:
-            self.empty.say(tr("No metric yet"), tr("A metric says what similar means. Train one, then ask."))
+            self.empty.say(tr("No metric yet"), tr("A metric defines similarity. Train one, then search."))
         else:
             self.empty.say(
-                tr("Ask with a case"),
-                tr("What made each distance is shown here, and what if it did not count."),
+                tr("Search with a case"),
+                tr("This panel shows what contributes to each distance. You can also rank without a group."),
             )
         self._pages.setCurrentWidget(self.empty)
 
@@ -194,7 +195,7 @@ class WhyPanel(Panel):
         if by_group:
             self._order = tuple(line.key for line in lines if line.key)
         self.waterfall.show_lines(lines, why.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else tr("untick to omit"))
+        self.head.set_note("" if left_out or not by_group else tr("untick to leave out"))
         self.head.set_action(tr("Reset") if left_out else "")
 
 
@@ -235,10 +236,10 @@ def _group_line(part: GroupPart) -> Line:
         return Line(
             tr("Examples and concepts"),
             part.amount,
-            tr("What examples and concepts changed by moving what is asked"),
+            tr("Changes by examples and concepts"),
         )
     if part.left_out:
-        return Line(name, 0.0, tr("The ranking is without it"), part.name, on=False)
+        return Line(name, 0.0, tr("This group is not used"), part.name, on=False)
     usual = tr(
         "Nearer than this in {group}: {share:.0%} of the library", group=spoken(part.name), share=part.rank
     )

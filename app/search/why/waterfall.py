@@ -10,10 +10,10 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from semblance.app.shell.theme import colour, news, plain_tip, set_look, theme
+from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import Rule
+from semblance.app.widgets.line import HLine
 from semblance.core.language import localise_number, tr
 from semblance.core.reports.formatting import FEWEST, distance_text, signed_text
 
@@ -43,11 +43,11 @@ class Waterfall(QWidget):
         self._others: frozenset[str] = frozenset()
         self._rows: list[_Row] = []
         self._column = vbox(self)
-        self._rule = Rule()
+        self._rule = HLine()
         self._total = _Row(self, total=True)
         self._column.addWidget(self._rule)
         self._column.addWidget(self._total)
-        news.changed.connect(self._fit)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def show_lines(self, lines: Sequence[Line], total: float, others: Sequence[str] = ()) -> None:

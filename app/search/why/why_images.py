@@ -12,7 +12,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.wrapped_label import Words
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
@@ -29,7 +29,7 @@ class WhyImages(QWidget):
         self.query, self.case = MarkedImage(tr("Query")), MarkedImage(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
-        self.note = Words(role="small")
+        self.note = WrappedLabel(role="small")
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -46,9 +46,9 @@ class WhyImages(QWidget):
         grid.addLayout(head, 0, 1)
         grid.addWidget(self.query, 1, 0)
         grid.addWidget(self.case, 1, 1)
-        self.marks = header_button("eye", tr("Show the places that agree on both images"))
+        self.marks = header_button("eye", tr("Show the regions that agree on both images"))
         self.marks.setCheckable(True)
-        self.marks.setAccessibleName(tr("Show the places that agree"))
+        self.marks.setAccessibleName(tr("Show the regions that agree"))
         self.marks.setChecked(context.settings.flag("why_places", default=True))
         self.marks.toggled.connect(self._set_marks)
         self._set_marks(self.marks.isChecked())

@@ -13,7 +13,7 @@ LONGEST_MS = 150
 MOST = 400
 
 
-class Motion(QObject):
+class CardAnimation(QObject):
     """Where the card of each place is drawn while it is on its way; ``moved`` asks for a new frame."""
 
     moved = Signal()

@@ -12,7 +12,7 @@ NONE = -1
 CLOSER, FARTHER = tr("closer"), tr("than this")
 
 
-class Comparing(QObject):
+class CardComparison(QObject):
     """``closer`` is the row waiting for the one it is closer than; ``compared(closer row, farther row)``."""
 
     changed = Signal(int)

@@ -13,9 +13,9 @@ from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
 from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
 from semblance.app.widgets.cards.card_parts import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
-from semblance.app.widgets.text_cache import CENTRE, RIGHT, lettering
+from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState
@@ -99,7 +99,7 @@ class CardPainter:
     def __init__(
         self,
         painter: QPainter,
-        deck: Deck,
+        deck: CaseModel,
         layout: CardLayout,
         source: ThumbnailSource | None,
         images: ScaledImages,
@@ -111,8 +111,8 @@ class CardPainter:
         self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
         self._theme: Theme = theme()
         self._letters = deck.columns.letters
-        self._small, self._base = lettering(SMALL), lettering(BASE)
-        self._bold = lettering(SMALL, 600)
+        self._small, self._base = text_cache(SMALL), text_cache(BASE)
+        self._bold = text_cache(SMALL, 600)
         images.begin(layout.thumb, ratio)
 
     def draw(self, place: int, at: QRect, state: CardState) -> None:
@@ -133,7 +133,7 @@ class CardPainter:
         if deck.ranked:
             self._mark(square, str(deck.rank(place)), deck.shift(place))
         if deck.alike is not None and deck.alike[place] > 0:
-            self._mark(square, tr("+{n} alike", n=deck.alike[place]), at_bottom=True)
+            self._mark(square, tr("+{n} near-duplicates", n=deck.alike[place]), at_bottom=True)
         if state.role:
             self._role(square, state.role)
 
@@ -209,7 +209,7 @@ class CardPainter:
         elif state == ImageState.NO_IMAGE:
             self._sign(square, "table", tr("row of a table"))
         elif state == ImageState.UNREADABLE or self._problem(case_row):
-            self._sign(square, "warning", tr("not readable"))
+            self._sign(square, "warning", tr("could not be read"))
         elif deck.waiting is not None and deck.waiting[place]:
             self._waiting(square)
 
@@ -263,7 +263,7 @@ class CardPainter:
 
     def _thumbs(self, where: tuple[QRect, QRect], place: int) -> None:
         judgement = self._deck.judgements.get(self._deck.case_row(place), 0)
-        for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), where, strict=True):
+        for name, verdict, at in zip(("plus", "minus"), (1, -1), where, strict=True):
             on = judgement == verdict
             shade = self._theme.accent if on else self._theme.third
             fill = self._theme.tool_on if on else "none"
@@ -344,7 +344,7 @@ class CardPainter:
                 self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
                 right -= room + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
-                text = tr("+{n} alike", n=deck.alike[place])
+                text = tr("+{n} near-duplicates", n=deck.alike[place])
                 room = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTi
 from semblance.app.shell import theme as themes
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.theme import colour, plain_tip, theme
-from semblance.app.widgets.cards.card_animation import Motion
+from semblance.app.widgets.cards.card_animation import CardAnimation
 from semblance.app.widgets.cards.card_layout import NO_PLACE, CardLayout
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
@@ -23,7 +23,7 @@ NONE = -1
 
 
 class CardView(QAbstractScrollArea):
-    """Shows a :class:`Deck`, one case of it current; signals speak of catalogue rows.
+    """Shows a :class:`CaseModel`, one case of it current; signals speak of catalogue rows.
 
     ``current_changed(case_row)`` (-1: none) · ``hovered(case_row)``.
     """
@@ -33,12 +33,12 @@ class CardView(QAbstractScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._deck = Deck()
+        self._deck = CaseModel()
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._rows, self._judging = False, False
         self._place = self._hover = NO_PLACE
-        self._motion = Motion(self)
+        self._motion = CardAnimation(self)
         self._motion.moved.connect(self.viewport().update)
         self._motion.ended.connect(self._hover_again)
         self._layout = CardLayout.cards(1, 0)
@@ -52,14 +52,14 @@ class CardView(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName(tr("Cases"))
-        themes.news.changed.connect(self._restyled)
+        themes.theme_signals.changed.connect(self._restyled)
 
     # What is shown
 
-    def deck(self) -> Deck:
+    def deck(self) -> CaseModel:
         return self._deck
 
-    def set_deck(self, deck: Deck, *, keep_place: bool = True, glide: bool = False) -> None:
+    def set_deck(self, deck: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
         """Show ``deck``; the current case stays current where it still is shown.
 
         ``keep_place`` false scrolls to the top, as for a new ranking. With ``glide`` cards move to their new
@@ -181,7 +181,7 @@ class CardView(QAbstractScrollArea):
 
     def _in_words(self) -> str:
         if self._place == NO_PLACE:
-            return tr("{n} cases, none chosen", n=len(self._deck))
+            return tr("{n} cases, none selected", n=len(self._deck))
         return tr(
             "{place} of {n}: {words}",
             place=self._place + 1,

@@ -6,12 +6,12 @@ from PySide6.QtCore import QByteArray, QMimeData, Qt
 from PySide6.QtGui import QDrag, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 
 CASE_MIME = "application/x-semblance-case"
 
 
-def mime_data(deck: Deck, place: int) -> QMimeData:
+def mime_data(deck: CaseModel, place: int) -> QMimeData:
     """What a drag of the case at ``place`` carries: its catalogue row, and its id as text."""
     data = QMimeData()
     data.setData(CASE_MIME, QByteArray(str(deck.case_row(place)).encode()))

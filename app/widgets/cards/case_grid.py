@@ -15,13 +15,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
-from semblance.app.widgets.cards.card_comparison import Comparing
+from semblance.app.widgets.cards.card_comparison import CardComparison
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_painter import CardState
 from semblance.app.widgets.cards.card_parts import on_alike, on_relink, verdict_at
 from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.cards.case_selection import Selection
 from semblance.app.widgets.cards.grid_keys import led_to
 from semblance.core.language import tr
@@ -53,10 +53,10 @@ class CaseGrid(CardView):
         super().__init__(parent)
         self._pressed_at: QPoint | None = None
         self._multiple, self._selection = False, Selection()
-        self.comparing = Comparing(self)
+        self.comparing = CardComparison(self)
         self.comparing.changed.connect(lambda _row: self.viewport().update())
 
-    def set_deck(self, deck: Deck, *, keep_place: bool = True, glide: bool = False) -> None:
+    def set_deck(self, deck: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
         before = self._selection.rows
         self._selection.keep(deck)
         if self.comparing.pending and deck.place_of(self.comparing.closer) == NO_PLACE:
@@ -108,7 +108,7 @@ class CaseGrid(CardView):
 
     def _in_words(self) -> str:
         several = len(self._selection.rows)
-        return super()._in_words() + (tr("; {n} chosen", n=several) if several > 1 else "")
+        return super()._in_words() + (tr("; {n} selected", n=several) if several > 1 else "")
 
     # Mouse
 

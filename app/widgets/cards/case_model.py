@@ -14,11 +14,11 @@ from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
 from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.
-JUDGED = {1: tr("like the query"), -1: tr("not like the query")}
+JUDGED = {1: tr("marked more like this"), -1: tr("marked less like this")}
 
 
 @dataclass(frozen=True, eq=False)
-class Deck:
+class CaseModel:
     """``order`` holds positions in ``columns``; place ``i`` shows the case ``order[i]``.
 
     A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded

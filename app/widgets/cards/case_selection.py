@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 
 NONE = -1
 
@@ -27,7 +27,7 @@ class Selection:
         chosen = self.rows or frozenset({current} - {NONE})
         self.rows, self.anchor = chosen ^ {row}, row
 
-    def reach(self, deck: Deck, place: int, current: int) -> None:
+    def reach(self, deck: CaseModel, place: int, current: int) -> None:
         """Choose everything from the anchor to ``place``."""
         if self.anchor == NONE:
             self.anchor = current
@@ -35,16 +35,16 @@ class Selection:
         first, last = sorted((start if start >= 0 else place, place))
         self.rows = frozenset(deck.columns.case_row[deck.order[first : last + 1]].tolist())
 
-    def everything(self, deck: Deck) -> None:
+    def everything(self, deck: CaseModel) -> None:
         """Choose all cases shown."""
         self.rows = frozenset(deck.columns.case_row[deck.order].tolist())
 
-    def keep(self, deck: Deck) -> None:
+    def keep(self, deck: CaseModel) -> None:
         """Forget the rows that ``deck`` does not show."""
         if self.rows:
             self.rows &= frozenset(deck.columns.case_row[deck.order].tolist())
 
-    def of(self, deck: Deck, current: int) -> list[int]:
+    def of(self, deck: CaseModel, current: int) -> list[int]:
         """What is chosen, in the order shown; the current case where nothing else is."""
         if not self.rows:
             return [current] if current != NONE else []

@@ -26,7 +26,7 @@ from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
-from semblance.app.shell.theme import colour, font, news, theme
+from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve, in_words
@@ -37,7 +37,7 @@ REDRAW_MS = 120
 #: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
 SAVE_AS = (
     (tr("PNG image for print") + " (*.png)", ".png", False),
-    (tr("PNG image as seen") + " (*.png)", ".png", True),
+    (tr("PNG image as displayed") + " (*.png)", ".png", True),
     (tr("SVG for print") + " (*.svg)", ".svg", False),
     (tr("PDF for print") + " (*.pdf)", ".pdf", False),
     (tr("CSV, the numbers") + " (*.csv)", ".csv", False),
@@ -69,7 +69,7 @@ class FigureView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._soon = one_shot(self, self._draw)
         self._theme = theme()
-        news.changed.connect(self._theme_changed)
+        theme_signals.changed.connect(self._theme_changed)
         self.set_curves(())
 
     def let_enter(self, words: str) -> None:

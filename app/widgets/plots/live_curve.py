@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.state import TrainingRun
-from semblance.app.shell.theme import news, set_look, theme
+from semblance.app.shell.state import Change, TrainingRun
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.plots.training_plot import Course, TrainingPlot
+from semblance.app.widgets.plots.training_plot import PlottedCurve, TrainingPlot
 from semblance.core.language import tr
 from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
 from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -51,8 +51,8 @@ class LiveCurve(QWidget):
         column.addWidget(self._head)
         column.addWidget(self.plot, 1)
         self._soon = one_shot(self, self._redraw, REDRAW_MS)
-        self._state.training_changed.connect(self._hear)
-        news.changed.connect(self._fit)
+        self._state.on_change(Change.TRAINING, self, self._hear)
+        theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_stored(self, curve: TrainingCurve | None, words: str = NOTHING) -> None:
@@ -129,7 +129,7 @@ class LiveCurve(QWidget):
             f"{tr('Training')} {curve.label}", tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
         )
         self.plot.show_course(
-            Course(
+            PlottedCurve(
                 np.array(curve.rounds, dtype=np.float64),
                 relative_objective(curve.objective),
                 np.array([number for number, _ in known], dtype=np.float64),
@@ -177,8 +177,8 @@ class _Points:
                 self.accuracy.append(point.held_out_accuracy)
         self._taken = len(points)
 
-    def course(self, last: int) -> Course:
-        return Course(
+    def course(self, last: int) -> PlottedCurve:
+        return PlottedCurve(
             np.array(self.rounds, dtype=np.float64),
             relative_objective(self.objective),
             np.array(self.measured, dtype=np.float64),

@@ -12,8 +12,8 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsView, QSizePolicy, QWidget
 
-from semblance.app.shell.theme import SMALL, TICK, colour, news, theme
-from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, lettering
+from semblance.app.shell.theme import SMALL, TICK, colour, theme, theme_signals
+from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
 from semblance.core.language import tr
 from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from semblance.core.reports.plot_canvas import Box
@@ -29,7 +29,7 @@ _TWO = 48
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PlottedCurve:
     """A training so far. ``objective`` (n,) as a share of its start over ``rounds`` (n,), NaN where there is
     none; ``accuracy`` (m,) over ``measured`` (m,) rounds. ``last``: the round at which the axis ends."""
 
@@ -56,7 +56,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._course: Course | None = None
+        self._course: PlottedCurve | None = None
         self._words = ""
         self._above = self._below = Scale(Box(0, 0, 1, 1), (0, 1), (0, 1))
         self._ticks: list[float] = [0.0, 0.5, 1.0]
@@ -66,10 +66,10 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         self._objective, self._accuracy = (pg.PlotCurveItem(antialias=True) for _ in range(2))
         for box, curve in zip(self._boxes, (self._objective, self._accuracy), strict=True):
             box.addItem(curve, ignoreBounds=True)
-        news.changed.connect(self._dress)
+        theme_signals.changed.connect(self._dress)
         self._dress()
 
-    def show_course(self, course: Course | None, words: str = "") -> None:
+    def show_course(self, course: PlottedCurve | None, words: str = "") -> None:
         """Draw ``course``; without one, ``words`` say why there is nothing."""
         self._course, self._words = course, words
         self._lay_out()
@@ -98,9 +98,9 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
 
     def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
         super().drawBackground(painter, rect)
-        tokens, ticks = theme(), lettering(TICK)
+        tokens, ticks = theme(), text_cache(TICK)
         if self._course is None:
-            words = lettering(SMALL)
+            words = text_cache(SMALL)
             words.draw(painter, self.rect().adjusted(12, 0, -12, 0), self._words, tokens.third, CENTRE)
             return
         line, strong = QPen(colour(tokens.line), 1), QPen(colour(tokens.strong_line), 1)
@@ -167,7 +167,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         weight: int,
     ) -> None:
         """Beside the end of a line where there is room, else above or below the part that it stands at."""
-        face = lettering(TICK, weight)
+        face = text_cache(TICK, weight)
         width, height = int(face.width(words)) + 2, theme().px(TICK) + 4
         known = ~np.isnan(line[1])
         across, up = scale.across(line[0][known]), scale.up(line[1][known])
@@ -195,7 +195,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         low, high = float(seen.min()), float(seen.max())
         below = Box(0, min(top + upper + _GAP, bottom - 8), 1, bottom)
         self._ticks, first, end = value_ticks(low, high, below.height)
-        widest = max(lettering(TICK).width(tick_text(tick)) for tick in self._ticks)
+        widest = max(text_cache(TICK).width(tick_text(tick)) for tick in self._ticks)
         left = max(_LEFT_LEAST, 20 + size + widest)
         right = max(left + 20, width - _RIGHT)
         last = max(1, course.last if course is not None else 1)

@@ -9,7 +9,8 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured, Queries
 from semblance.core.evaluation.roc import Roc, auc, is_defined, roc
@@ -57,6 +58,7 @@ class BDMProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """300 + 300 training cases of a mass library, or else random halves, in each repeat."""
         # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
         if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
             seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
@@ -65,6 +67,7 @@ class BDMProtocol(SplitProtocol):
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """Retrieval accuracy among the tested cases, and the ROC of the training cases' vote."""
         return _measure(trial)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, votes
@@ -41,12 +42,14 @@ class BoostMetricProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = (f"knn_error@{NEIGHBOURS}", f"validation_knn_error@{NEIGHBOURS}")
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """70 % of the cases to train on, 15 % to choose by and 15 % to test, in each repeat."""
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
         return tr_lazy("70 % to train on, 15 % to choose by, 15 % to test"), [
             three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 
     def measure(self, trial: Trial) -> Measured:
+        """k-NN errors of the tested cases and of those to choose by, answered by the training part."""
         error, validation = _errors(trial, trial.split.test), _errors(trial, trial.split.validation)
         scores = {f"knn_error@{k}": float(error[k - 1]) for k in _SHOWN if k <= len(error)}
         if len(validation) >= NEIGHBOURS:

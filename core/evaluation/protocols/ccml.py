@@ -10,7 +10,7 @@ from semblance.core.evaluation.class_conditional import finding_neighbours, wron
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
@@ -48,9 +48,11 @@ class CCMLProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Ten stratified folds in each repeat."""
         return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
 
     def measure(self, trial: Trial) -> Measured:
+        """k-NN and class-conditional k-NN error at the k chosen on the training part, and nDCG@k."""
         return _measure(trial)
 
 

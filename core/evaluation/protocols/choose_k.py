@@ -6,7 +6,7 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_findings, mean_over_queries, votes
 from semblance.core.evaluation.splits import patient_codes
 

@@ -13,7 +13,8 @@ from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.operating_points import bootstrap, sensitivity_at
 from semblance.core.evaluation.protocols.bdm import at_rank
-from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.reliability import expected_calibration_error
 from semblance.core.evaluation.result import Measured, Queries, Vector
@@ -86,6 +87,7 @@ class FullProtocol(SplitProtocol):
     )
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Folds, or a random part held out, as the setting ``split`` says."""
         if self.settings["split"] == "folds":
             return tr_lazy("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
         share = self.settings["held_out"]
@@ -105,6 +107,7 @@ class FullProtocol(SplitProtocol):
         return draws
 
     def measure(self, trial: Trial) -> Measured:
+        """Every score that one split gives: retrieval, votes, ROC, triplets, class-conditional errors."""
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
         patients = patient_codes(data.units, data.n_cases)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
-from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed
+from semblance.core.evaluation.protocols.plan import Plan, Trial
+from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.splits import HoldOut, folds
@@ -79,6 +80,7 @@ class MatchingProtocol(SplitProtocol):
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> Plan:
+        """As :meth:`SplitProtocol.plan`; learners are fitted with each polyp as a finding of its own."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
         views = Views(data, str(self.settings["negative"]))
@@ -95,6 +97,7 @@ class MatchingProtocol(SplitProtocol):
         )
 
     def measure(self, trial: Trial) -> Measured:
+        """Hit rates @k of finding a lesion of one view in the other."""
         return _measure(trial, Views(trial.data, str(self.settings["negative"])))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
 from semblance.core.evaluation.protocols.choose_k import own_patients
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.scores import mean_over_queries, triplet_accuracy, votes
@@ -56,6 +56,7 @@ class MetricBoostProtocol(SplitProtocol):
     paper_params: ClassVar[Mapping[str, Mapping[str, Value]]] = {"metricboost": {"rounds": 20}}
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Five folds, trained on four or on one of them as the setting ``train_on`` says."""
         found = repeated_folds(data, repeats, seed, FOLDS)
         if self.settings["train_on"] == "one":
             return tr_lazy("one of {folds} folds to train on", folds=FOLDS), [
@@ -64,6 +65,7 @@ class MetricBoostProtocol(SplitProtocol):
         return tr_lazy("{folds} folds", folds=FOLDS), found
 
     def measure(self, trial: Trial) -> Measured:
+        """Triplet accuracy and k-NN accuracy of the tested cases, answered by the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         names, findings = np.unique(data.y, return_inverse=True)
         test, asked = data.X[split.test], findings[split.test]

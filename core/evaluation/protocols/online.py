@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
 from semblance.core.evaluation.protocols.choose_k import MAX_K, TrainingQueries
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured, Vector
 from semblance.core.evaluation.scores import mean_over_findings, mean_over_queries, votes
@@ -50,9 +50,11 @@ class OnlineProtocol(SplitProtocol):
     keeps_points: ClassVar[bool] = True
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """Plain and balanced k-NN error, and the loss and updates on the way."""
         return _measure(trial)
 
 

@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
 from semblance.core.evaluation.protocols.choose_k import TrainingQueries, own_patients
-from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.roc import auc, roc
@@ -59,9 +59,11 @@ class PairsProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
+        """AUC and accuracy of telling pairs of one finding from pairs of two, by both answers."""
         return _measure(trial)
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols.plan import Plan
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from semblance.core.evaluation.protocols.runner import Plan
     from semblance.core.metrics.steps import Step
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.protocols.plan import Plan, Trial
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
+from semblance.core.evaluation.protocols.runner import repeat_seed, run_trials
 from semblance.core.evaluation.result import EvaluationResult, Measured
 from semblance.core.evaluation.splits import HoldOut, folds, halves
 from semblance.core.language import tr_lazy
@@ -55,6 +56,7 @@ class SplitProtocol(Protocol):
         seed: int = 0,
         reporter: Reporter = SILENT,
     ) -> EvaluationResult:
+        """As :meth:`Protocol.run`: every learner on the splits of :meth:`plan`."""
         return run_trials(
             self.name,
             self.plan(data, repeats, seed, [spec.name for spec in learners]),
@@ -68,6 +70,7 @@ class SplitProtocol(Protocol):
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> Plan:
+        """The splits of all repeats, each measured by :meth:`measure`."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
         rule, splits = self.splits(data, repeats, seed)

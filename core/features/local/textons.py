@@ -72,7 +72,7 @@ class Textons(Extractor):
     version = 1
     local: ClassVar[DescriptorPacking | None] = PACKING
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("points", 1024, "Places whose responses are kept.", minimum=16, maximum=8192),
+        Parameter("points", 1024, "Points whose filter responses are stored.", minimum=16, maximum=8192),
     )
 
     def __init__(self, **settings: Value) -> None:

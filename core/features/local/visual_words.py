@@ -69,7 +69,7 @@ class VisualWords(Extractor):
     version = 1
     local: ClassVar[DescriptorPacking | None] = PACKING
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("points", 256, "Places described, half of them interest points.", minimum=16, maximum=2048),
+        Parameter("points", 256, "Described points, half of them interest points.", minimum=16, maximum=2048),
     )
 
     def __init__(self, **settings: Value) -> None:

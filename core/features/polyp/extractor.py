@@ -421,7 +421,7 @@ class Polyp(Extractor):
         Parameter(
             "spacing",
             "1,1,1",
-            "Slice, row and column distance in mm, for volumes that do not tell theirs.",
+            "Slice, row and column spacing in mm, for volumes without a spacing of their own.",
         ),
     )
 

@@ -45,16 +45,20 @@ class VoxelBlock:
 def voxel_block(stack: Stack, region: Region | None, otherwise: Spacing) -> VoxelBlock:
     """The block around ``region`` (``None``: around the middle of the volume).
 
-    ``otherwise``: the spacing in mm of volumes that do not tell theirs.
+    ``otherwise``: the spacing in mm of volumes without a spacing of their own.
 
     Raises:
         BadInput: the region lies outside, the spacing cannot be, or slices cannot be read.
     """
     spacing = np.array(stack.spacing_mm or otherwise, dtype=np.float64)
     if not (np.isfinite(spacing).all() and spacing.min() >= _FINEST and spacing.max() <= _COARSEST):
-        told = " x ".join(f"{side:g}" for side in spacing)
+        found = " x ".join(f"{side:g}" for side in spacing)
         raise BadInput(
-            tr_lazy("'{stack}' has voxels of {told} mm.", stack=stack.name, told=told),
+            tr_lazy(
+                "'{stack}' has voxels of {size} mm, which is too small or too large.",
+                stack=stack.name,
+                size=found,
+            ),
             "Give the spacing in mm: --set spacing=1,1,1.",
         )
     shape = np.array(stack.shape)

@@ -50,18 +50,18 @@ def check_codestream(
         return
     if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
         # CharLS spends seconds on what is missing.
-        raise BadInput(tr_lazy("The packed pixels of '{name}' are cut off.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("The compressed pixels of '{name}' end early.", name=name), COPY_AGAIN)
     found = _jpeg2000(data) or _jpeg(data)
     if found is None:
         raise BadInput(
-            tr_lazy("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+            tr_lazy("The compressed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
     columns, rows, samples, depth = found
     if (columns, rows) != (layout.columns, layout.rows) or samples != layout.samples:
         raise BadInput(
             tr_lazy(
-                "The packed pixels of '{name}' are {columns:,} x {rows:,} with {samples} samples, "
-                "its header says {columns2:,} x {rows2:,} with {samples2}.",
+                "The compressed image in '{name}' has {columns:,} x {rows:,} pixels of {samples} samples, but "
+                "its header says {columns2:,} x {rows2:,} of {samples2}.",
                 name=name,
                 columns=columns,
                 rows=rows,
@@ -74,13 +74,13 @@ def check_codestream(
         )
     if depth > layout.allocated:
         raise BadInput(
-            tr_lazy("The packed pixels of '{name}' have more bits than its header says.", name=name),
+            tr_lazy("The compressed pixels of '{name}' have more bits than its header says.", name=name),
             COPY_AGAIN,
         )
     if syntax == JPEG_EXTENDED and depth > 8 and not deep_jpeg:
         raise BadInput(
             tr_lazy(
-                "'{name}' is 12-bit JPEG (JPEG Extended), for which no freely licensed decoder is at hand.",
+                "'{name}' is 12-bit JPEG (JPEG Extended), for which no decoder is installed.",
                 name=name,
             ),
             "Export it as lossless JPEG or uncompressed.",
@@ -110,7 +110,7 @@ def plain_lossless(data: bytes, name: str) -> bytes:
         place = end
     if sizes != 1 or data[place : place + 2] != _SCAN:
         raise BadInput(
-            tr_lazy("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+            tr_lazy("The compressed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
     return b"".join((*kept, data[place:]))
 
@@ -185,7 +185,7 @@ def frame_bytes(opened: DicomFile, frames: int, frame: int) -> bytes:
         )
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(
-            tr_lazy("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
+            tr_lazy("A frame of '{opened}' is larger than the limit.", opened=opened.name), "Leave it out."
         )
     return data
 
@@ -209,7 +209,8 @@ def check_fragments(opened: DicomFile) -> None:
             return
         if len(head) < 8 or head[:4] != _ITEM or place > opened.size:
             raise BadInput(
-                tr_lazy("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN
+                tr_lazy("'{opened}' ends early: a part of its pixels is missing.", opened=opened.name),
+                COPY_AGAIN,
             )
 
 

@@ -98,7 +98,9 @@ def errors_as_bad_input(name: str) -> Iterator[None]:
             "Close other programs.",
         ) from None
     except RecursionError:
-        raise BadInput(tr_lazy("'{name}' has sequences nested without end.", name=name), COPY_AGAIN) from None
+        raise BadInput(
+            tr_lazy("'{name}' is damaged: its sequences are nested without end.", name=name), COPY_AGAIN
+        ) from None
     except OSError as error:
         if error.strerror:
             raise BadInput(
@@ -134,7 +136,7 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         if size > MAX_OBJECT_BYTES:
             raise BadInput(
                 tr_lazy(
-                    "'{name}' is {size} long; the limit is {max_object_bytes}.",
+                    "'{name}' is {size} in size; the limit is {max_object_bytes}.",
                     name=name,
                     size=size_text(size),
                     max_object_bytes=size_text(MAX_OBJECT_BYTES),
@@ -195,9 +197,7 @@ def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     packed = file.read(MAX_FILE_BYTES + 1)
     unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_FILE_BYTES + 1)
     if len(unpacked) > MAX_FILE_BYTES:
-        raise BadInput(
-            tr_lazy("'{name}' unpacks to more than the limit of size.", name=name), "Leave it out."
-        )
+        raise BadInput(tr_lazy("'{name}' expands to more than the size limit.", name=name), "Leave it out.")
     meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
     out = io.BytesIO()
     out.write(b"\0" * _PREAMBLE + b"DICM")

@@ -95,7 +95,7 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
     if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):
         raise BadInput(
             tr_lazy(
-                "'{name}' keeps a number in {allocated} bits, which cannot be read.",
+                "'{name}' stores each value in {allocated} bits, which Semblance cannot read.",
                 name=name,
                 allocated=allocated,
             ),
@@ -131,7 +131,10 @@ def _frames(opened: DicomFile) -> int:
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
         raise BadInput(
-            tr_lazy("'{opened}' does not say sensibly how many frames it has.", opened=opened.name),
+            tr_lazy(
+                "'{opened}' does not say how many frames it has, or not a possible number.",
+                opened=opened.name,
+            ),
             COPY_AGAIN,
         )
     return max(1, frames)
@@ -144,9 +147,13 @@ def _check_length(opened: DicomFile, layout: PixelLayout) -> None:
     """
     plain = opened.syntax in PLAIN
     if plain != (opened.length != UNDEFINED):
-        what = "packed" if plain else "plain"
+        what = tr_lazy("compressed") if plain else tr_lazy("uncompressed")
         raise BadInput(
-            tr_lazy("'{opened}' holds {what} pixels but says otherwise.", opened=opened.name, what=what),
+            tr_lazy(
+                "'{opened}' holds {what} pixels, but its header says otherwise.",
+                opened=opened.name,
+                what=what,
+            ),
             COPY_AGAIN,
         )
     if not plain:

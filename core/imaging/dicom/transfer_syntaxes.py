@@ -50,13 +50,13 @@ def check_syntax(syntax: str, name: str) -> None:
         return
     from pydicom.uid import UID
 
-    called = UID(syntax).name if syntax else tr_lazy("no named way")
+    called = UID(syntax).name if syntax else tr_lazy("an unknown transfer syntax")
     if syntax.startswith(_FILMS):
         raise BadInput(
-            tr_lazy("'{name}' is a film ({called}), not an image.", name=name, called=called),
+            tr_lazy("'{name}' is a video ({called}), not an image.", name=name, called=called),
             "Export single images of it.",
         )
     raise BadInput(
-        tr_lazy("'{name}' is packed in a way that cannot be read here ({called}).", name=name, called=called),
+        tr_lazy("Semblance cannot read the compression of '{name}' ({called}).", name=name, called=called),
         "Export it uncompressed or as JPEG 2000.",
     )

@@ -26,7 +26,9 @@ def plain_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArr
     opened.file.seek(opened.offset + start)
     data = opened.file.read(end - start)
     if len(data) < -(-(first + layout.frame_bits) // 8) - start:
-        raise BadInput(tr_lazy("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
+        raise BadInput(
+            tr_lazy("'{opened}' ends early: a part of its pixels is missing.", opened=opened.name), COPY_AGAIN
+        )
     if not opened.little and opened.pixel_vr == "OW" and layout.allocated <= 8:
         even = np.frombuffer(data[: len(data) // 2 * 2], np.uint16).byteswap().tobytes()
         data = even + data[len(data) // 2 * 2 :]

@@ -48,6 +48,7 @@ class CorelImporter(FolderImporter):
     summary = "Numbered JPEG files of 384 x 256; the hundreds tell the category of Corel-1000."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where all images are numbered JPEG files of Corel's two sizes; looks into a few of them."""
         paths = [e.path for e in source.entries() if has_image_name(source.label(e.path))]
         if len(paths) < _FEWEST or any(_number(path) is None for path in paths):
             return None
@@ -68,10 +69,12 @@ class CorelImporter(FolderImporter):
         return Recognition(0.9, tr_lazy("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
 
     def cases(self, source: Source, images: list[str], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
+        """One case for each image, in the order of the numbers."""
         self._thousand = _is_thousand(images)
         return super().cases(source, images, listing)
 
     def finding(self, path: str, top: str) -> str | None:
+        """The category: the hundreds of the number in Corel-1000, else the folder."""
         number = _number(path)
         if self._thousand and number is not None:
             return CATEGORIES[number // 100]

@@ -58,6 +58,7 @@ class DicomImporter(Importer):
     summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """By the first bytes of a few files that are named like DICOM files or have no ending."""
         entries = [entry for entry in source.entries() if not is_label_table(entry.path or ".")]
         named = [entry for entry in entries if _promises(source.label(entry.path))]
         others = [entry for entry in entries if not PurePosixPath(source.label(entry.path)).suffix]
@@ -78,6 +79,7 @@ class DicomImporter(Importer):
         return Recognition(0.85 if sure else 0.3, tr_lazy("{what}; series become volumes.", what=what))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each series that is a volume, each other object and each marked region."""
         yield from ignored_files(source)
         found = _Found()
         for number, entry in enumerate(source.entries()):

@@ -90,6 +90,7 @@ class Group:
 
     @property
     def is_volume(self) -> bool:
+        """Whether the group has several slices."""
         return len(self.instances) > 1
 
 

@@ -36,6 +36,7 @@ class FolderImporter(Importer):
     summary = "PNG, JPEG, TIFF, BMP or PGM files; sub-folders or a labels.csv name the findings."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Any images; surer with a ``labels.csv`` or with sub-folders that name findings."""
         entries = source.entries()
         images = [e.path for e in entries if has_image_name(source.label(e.path))]
         if not images:
@@ -67,6 +68,7 @@ class FolderImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each image or each line of a ``labels.csv``; other files are rejected with the reason."""
         yield from ignored_files(source)
         images: list[str] = []
         others: list[Rejected] = []

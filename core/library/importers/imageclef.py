@@ -55,6 +55,7 @@ class ImageCLEFImporter(Importer):
     summary = "ImageCLEF: radiographs and a table of image and IRMA code, the finding."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where a table beside the images holds IRMA codes."""
         entries = source.entries()
         images = [e.path for e in entries if e.path and has_image_name(e.path)]
         if not images:
@@ -73,6 +74,7 @@ class ImageCLEFImporter(Importer):
         return None
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each image that the table names; the finding is its code."""
         yield from ignored_files(source)
         images: list[str] = []
         tables: list[Entry] = []

@@ -47,6 +47,7 @@ class LungImporter(Importer):
     summary = "CT slices or series with a CSV of regions: scan, slice, x, y, w, h or polygon, finding."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where a table of regions lies beside other files."""
         entries = source.entries()
         tables = [entry for entry in entries if entry.path and is_list(source, entry, _is_regions)]
         if not tables or len(tables) == len(entries):
@@ -58,6 +59,7 @@ class LungImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each region, those of one file together; scans without a region are rejected."""
         yield from ignored_files(source)
         tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
         if not tables:

@@ -44,6 +44,7 @@ class MedMNISTImporter(Importer):
     summary = "An .npz with train_images, train_labels and so on; images or volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """By the names and shapes of the arrays in the first array file."""
         entries = source.entries()
         files = [entry for entry in entries if _is_array_file(source, entry)]
         if not files or any(has_image_name(source.label(entry.path)) for entry in entries):
@@ -70,6 +71,7 @@ class MedMNISTImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each row of the image arrays; the finding is its label."""
         yield from ignored_files(source)
         with ImageReader() as reader:
             for entry in source.entries():

@@ -52,6 +52,7 @@ class PolypsImporter(Importer):
     )
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where a table lists polyp candidates."""
         tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
         if not tables:
             return None
@@ -70,6 +71,7 @@ class PolypsImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each candidate, those of one scan together; unused scans are rejected."""
         yield from ignored_files(source)
         tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
         if not tables:

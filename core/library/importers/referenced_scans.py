@@ -45,6 +45,7 @@ class Scan:
 
     @property
     def paths(self) -> tuple[str, ...]:
+        """Every file of the scan, ``path`` first."""
         return tuple(dict.fromkeys((self.path, *(path for path, _ in self.slices))))
 
     def voxel_of(self, x: float, y: float, z: float) -> tuple[float, float, float]:
@@ -77,6 +78,7 @@ class Scans:
     _by_name: dict[str, list[Scan]] = field(default_factory=dict)
 
     def add(self, scan: Scan) -> None:
+        """Add a scan under all its names, whatever their case."""
         self.found.append(scan)
         for name in dict.fromkeys(name.casefold() for name in scan.names):
             self._by_name.setdefault(name, []).append(scan)

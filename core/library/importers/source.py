@@ -206,16 +206,20 @@ class FolderSource(Source):
         )
 
     def read(self, path: str) -> bytes:
+        """All bytes of a file; see :meth:`Source.read`."""
         return read_file(self._file(path), path)
 
     def head(self, path: str) -> bytes:
+        """The first bytes of a file; see :meth:`Source.head`."""
         with open_plainly(self._file(path), path) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
+        """A file opened for reading; see :meth:`Source.stream`."""
         return open_plainly(self._file(path), path)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        """Where an image lies; see :meth:`Source.address`."""
         return ImageAddress(self._file(path), member, frame)
 
     def _file(self, path: str) -> Path:
@@ -243,15 +247,19 @@ class ZipSource(Source):
             yield Entry(name, info.file_size, modified_ns(info), info.CRC)
 
     def read(self, path: str) -> bytes:
+        """All bytes of a file; see :meth:`Source.read`."""
         return self._package.read(path)
 
     def head(self, path: str) -> bytes:
+        """The first bytes of a file; see :meth:`Source.head`."""
         return self._package.head(path, HEAD_BYTES)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        """Where an image lies; see :meth:`Source.address`."""
         return ImageAddress(self.path, f"{path}!{member}" if member else path, frame)
 
     def close(self) -> None:
+        """Close the zip."""
         self._package.close()
 
 
@@ -268,16 +276,20 @@ class FileSource(Source):
         return False
 
     def read(self, path: str) -> bytes:
+        """All bytes of a file; see :meth:`Source.read`."""
         return read_file(self.path, self.path.name)
 
     def head(self, path: str) -> bytes:
+        """The first bytes of a file; see :meth:`Source.head`."""
         with open_plainly(self.path, self.path.name) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
+        """A file opened for reading; see :meth:`Source.stream`."""
         return open_plainly(self.path, self.path.name)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        """Where an image lies; see :meth:`Source.address`."""
         return ImageAddress(self.path, member, frame)
 
 

@@ -25,6 +25,7 @@ class TableImporter(Importer):
     summary = "CSV files: one row a case, columns of numbers, the finding in 'label' or the last column."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Where at least half of the files are CSV tables and none is an image."""
         entries = source.entries()
         tables = [entry for entry in entries if _is_table(source, entry)]
         if 2 * len(tables) < len(entries) or not tables:
@@ -37,6 +38,7 @@ class TableImporter(Importer):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each row of each table; damaged rows are rejected with their line."""
         yield from ignored_files(source)
         first: Table | None = None
         for entry in source.entries():

@@ -38,6 +38,7 @@ class UltrasoundImporter(FolderImporter):
     summary = "BUSI: folders of findings, each image beside the masks (_mask.png) of its lesion."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where at least half of the images have masks beside them."""
         images = [e.path for e in source.entries() if e.path and has_image_name(e.path)]
         masks = _masks_by_name(images)
         masked = len(set(masks.values()))
@@ -54,6 +55,7 @@ class UltrasoundImporter(FolderImporter):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each image, its region the union of its masks."""
         yield from ignored_files(source)
         images: list[str] = []
         for entry in source.entries():

@@ -51,6 +51,7 @@ class ComparedCase:
 
     @property
     def rise(self) -> int | None:
+        """Ranks gained against the other metric; negative where it fell, ``None`` where it has no rank there."""
         return None if self.other is None else self.other - self.rank
 
 
@@ -110,6 +111,7 @@ class Disagreements:
 
     @property
     def sampled(self) -> bool:
+        """Whether only a sample of the cases was asked."""
         return self.asked < self.cases
 
     @property

@@ -54,6 +54,7 @@ class LibraryMap:
 
     @property
     def growing(self) -> bool:
+        """Whether more rounds follow."""
         return self.done < self.total
 
 

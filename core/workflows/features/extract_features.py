@@ -47,7 +47,8 @@ STEP = 16
 MAX_CRASHES = 4
 #: What is recorded of such an image.
 CRASHED = tr_lazy(
-    "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
+    "The worker process ended while it read this image (a crash, or not enough memory). Leave it out, or save "
+    "it again."
 )
 
 
@@ -143,7 +144,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
         if len(found) > 1:
             raise BadInput(
                 tr_lazy("The tables of {library} have different columns.", library=library.path.name),
-                "Put tables with different columns into libraries of their own.",
+                "Put tables with different columns into separate libraries.",
             )
         columns = [(column, column) for column in found.pop()]
     dtype = "float32" if extractor.needs_image else "float64"

@@ -43,9 +43,9 @@ def region_imbalance_warning(
         return ""
     most, least = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
     return tr_lazy(
-        "Cases of '{most}' are measured in a region, most of '{least}' in the whole image: "
-        "that alone may tell them apart, so scores flatter. Leave one of them out, or draw "
-        "regions in all.",
+        "Most cases of '{most}' are measured in a region, most cases of '{least}' in the whole image. That "
+        "alone may distinguish them, so scores may be too high. Leave one of these findings out, or draw "
+        "regions in all cases.",
         most=most,
         least=least,
     )

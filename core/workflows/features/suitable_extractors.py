@@ -66,7 +66,7 @@ def suitable_extractors(library: Path) -> list[str]:
 
 def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
     if not kinds:
-        return tr_lazy("there is no case")
+        return tr_lazy("the library has no cases")
     if extractor.needs_image not in kinds:
         return (
             tr_lazy("the cases are rows of a table")

@@ -71,7 +71,7 @@ def card_images(
         reporter.check_cancelled()
         case = details.get(int(row))
         if case is None:
-            out.append(CardImage(int(row), None, tr_lazy("not in the library any more")))
+            out.append(CardImage(int(row), None, tr_lazy("no longer in the library")))
             continue
         try:
             seen = _seen(case, window_level, longest) if window_level is not None else None

@@ -55,7 +55,7 @@ def read_header(
 def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]:
     lines = [("File", address.container.name)]
     if address.member:
-        lines.append((tr_lazy("Inside it"), address.member))
+        lines.append((tr_lazy("Entry"), address.member))
     if address.frame is not None:
         lines.append(("Row", f"{address.frame:,}"))
     if reader.is_array(address):
@@ -65,7 +65,7 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
     try:
         lines += _image_lines(reader.open(address))
     except BadInput as error:
-        lines.append((tr_lazy("Cannot be shown"), error.message))
+        lines.append((tr_lazy("Cannot be displayed"), error.message))
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
@@ -74,7 +74,7 @@ def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, 
     lines = [("Format", tr_lazy("NumPy array"))]
     if numbers is not None:
         lines.append(("Slices", f"{numbers.shape[0]:,}"))
-        lines.append((tr_lazy("Kept as"), str(numbers.dtype)))
+        lines.append((tr_lazy("Data type"), str(numbers.dtype)))
     return lines
 
 
@@ -87,19 +87,19 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
 
     lines = [
         ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),
-        (tr_lazy("Size of the file"), size_text(len(data))),
+        (tr_lazy("File size"), size_text(len(data))),
     ]
     try:
         with PILImage.open(io.BytesIO(data)) as image:
-            lines.append((tr_lazy("Kind of pixels"), image.mode))
+            lines.append((tr_lazy("Pixel format"), image.mode))
             frames = getattr(image, "n_frames", 1)
             if frames > 1:
-                lines.append((tr_lazy("Images in it"), f"{frames:,}"))
+                lines.append((tr_lazy("Number of images"), f"{frames:,}"))
             dpi = image.info.get("dpi")
             if isinstance(dpi, tuple) and len(dpi) == 2:
-                lines.append((tr_lazy("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
+                lines.append((tr_lazy("Resolution in dpi"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
     except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
-        lines.append((tr_lazy("Kind of pixels"), tr_lazy("cannot be read")))
+        lines.append((tr_lazy("Pixel format"), tr_lazy("cannot be read")))
     return lines
 
 
@@ -109,12 +109,12 @@ def _image_lines(image: Image) -> list[tuple[str, str]]:
         ("Width", tr_lazy("{width:,} px", width=image.width)),
         ("Height", tr_lazy("{height:,} px", height=image.height)),
         ("Channels", tr_lazy("3 (red, green, blue)") if image.is_colour else tr_lazy("1 (grey)")),
-        (tr_lazy("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
-        (tr_lazy("Least value"), f"{float(pixels.min()):g}"),
-        (tr_lazy("Greatest value"), f"{float(pixels.max()):g}"),
+        (tr_lazy("Bits per channel"), str(8 * pixels.dtype.itemsize)),
+        (tr_lazy("Minimum"), f"{float(pixels.min()):g}"),
+        (tr_lazy("Maximum"), f"{float(pixels.max()):g}"),
     ]
     if image.spacing_mm is None:
-        lines.append(("Spacing", tr_lazy("not told")))
+        lines.append(("Spacing", tr_lazy("unknown")))
     else:
         lines.append(
             (

@@ -59,9 +59,11 @@ class FileReader:
         self._last_volume: tuple[ImageAddress | None, str] = (None, "")
 
     def case_id(self, case: FoundCase) -> str:
+        """The id of a found case: the source's name and the case's key."""
         return f"{self._prefix}/{case.key}"
 
     def size(self, path: str) -> int:
+        """Bytes of a file of the source; 0 for what is no file."""
         entry = self._entries.get(path)
         return entry.size if entry else 0
 

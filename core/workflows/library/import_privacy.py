@@ -34,7 +34,7 @@ class ImportPrivacy:
             item, attributes={name: said for name, said in item.attributes.items() if name not in telling}
         )
 
-    def told(self) -> list[str]:
+    def notes(self) -> list[str]:
         """In sentences; nothing for sources that tell nothing of patients."""
         notes = []
         if self._headers and not self._identified:

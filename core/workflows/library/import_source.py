@@ -57,6 +57,7 @@ class ImportResult:
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return dict(vars(self))
 
 
@@ -164,7 +165,7 @@ class _Import:
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
-        self.result.notes = self.privacy.told()
+        self.result.notes = self.privacy.notes()
         return self.result
 
     def _progress(self) -> None:

@@ -29,6 +29,7 @@ class RelinkResult:
     still_missing: int
 
     def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return dict(vars(self))
 
 

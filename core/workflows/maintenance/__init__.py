@@ -1,1 +1,1 @@
-"""Check a library, mend it, back it up."""
+"""Verify a library, repair it, back it up and restore it."""

@@ -21,6 +21,7 @@ class RestoreResult:
     missing: int
 
     def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return dict(vars(self))
 
 

@@ -58,6 +58,7 @@ class VerificationResult:
     moved_to: str = ""
 
     def add(self, finding: Problem, repaired: str = "") -> None:
+        """Add a problem, with what was done to repair it."""
         self.findings.append(replace(finding, repaired=repaired) if repaired else finding)
 
     @property
@@ -71,6 +72,7 @@ class VerificationResult:
         return join_texts(_counted(part, count) for part, count in self.checked.items())
 
     def to_json(self) -> dict[str, Any]:
+        """The result as ``semblance doctor --json`` prints it; scripts rely on the keys."""
         return {
             "library": self.library,
             "sound": not self.open_harm,

@@ -1,4 +1,4 @@
-"""Mend a library: what is damaged is moved aside, what can be made again is made again."""
+"""Repair a library: damaged files are moved to its folder ``damaged``, and what can be made again is made again."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ _BATCH = 64
 
 
 class Repairer:
-    """Repairs of one library; each returns what it did in a sentence, or nothing where it could not."""
+    """Repairs of one library. Each returns what it did in a sentence, or an empty text where it failed."""
 
     def __init__(self, library: Path, reporter: Reporter) -> None:
         self._library, self._reporter = library, reporter
         self._aside = library / ASIDE / now().replace(":", "").replace("+0000", "Z")
 
     @property
-    def aside_told(self) -> str:
+    def moved_to(self) -> str:
         """Where damaged files were moved to, if any were."""
         return str(self._aside) if self._aside.exists() else ""
 
-    def put_aside(self, file: Path) -> str:
+    def move_aside(self, file: Path) -> str:
         """Move a file or folder of the library out of its way."""
         target = self._aside / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
@@ -98,13 +98,14 @@ class Repairer:
             for name in ("cases", "metrics", "judgements")
         )
         return tr_lazy(
-            "All that could be read was saved: {told}. Import the sources again to get back what is missing.",
-            told=told,
+            "All that could be read was saved: {saved}. Import the sources again to get back what"
+            " is missing.",
+            saved=told,
         )
 
     def _keep_catalogue(self) -> None:
         """Put a copy of the catalogue, which can be read to its end, where damaged files go: the one before
-        anything was mended."""
+        anything was repaired."""
         file, kept = self._library / CATALOGUE, self._aside / CATALOGUE
         if kept.exists():
             return
@@ -118,7 +119,7 @@ class Repairer:
         self._keep_catalogue()
         with plain_errors(file):
             return tr_lazy(
-                "{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file)
+                "{n:,} rows were removed. The catalogue as it was is kept.", n=remove_orphans(file)
             )
 
     def repair_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
@@ -134,10 +135,10 @@ class Repairer:
         with plain_errors(self._library / CATALOGUE):
             removed = repair_rows(self._library / CATALOGUE, repaired)
         done = tr_lazy(
-            "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
-            "Import the sources again to get back what is missing.",
+            "{n:,} rows can be read again, {removed:,} were removed. The catalogue as it was is "
+            "kept. Import the sources again to get back what is missing.",
             n=sum(map(len, repaired.values())) - removed,
-            gone=removed,
+            removed=removed,
         )
         return done, "meta" not in rows
 
@@ -154,7 +155,9 @@ class Repairer:
 
     # Numbers
 
-    def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
+    def repair_features(
+        self, library: Library, feature_set: FeatureSet, state: StoreState
+    ) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
         without numbers all the same."""
         from semblance.core.workflows.features.extract_features import extract_features
@@ -164,16 +167,16 @@ class Repairer:
         if not state.description:
             dtype = dtype_of(store) or ("float32" if extractor.needs_image else "float64")
             if (store / DESCRIPTION).exists():
-                self.put_aside(store / DESCRIPTION)
+                self.move_aside(store / DESCRIPTION)
             with plain_errors(library.catalogue.file):
                 rewrite_description(library.features, feature_set, dtype)
             state = store_state(library.features, feature_set, self._reporter)
         for number in state.damaged:
             if chunk_file(store, number).exists():
-                self.put_aside(chunk_file(store, number))
+                self.move_aside(chunk_file(store, number))
         clear_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
-            return tr_lazy("What describes it was written anew; all its numbers are there."), 0
+            return tr_lazy("Its description was written again. All its numbers are there."), 0
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
@@ -200,12 +203,12 @@ class Repairer:
 
     # Metrics
 
-    def find_metric(self, library: Library, record: MetricRecord) -> str:
+    def replace_metric_file(self, library: Library, record: MetricRecord) -> str:
         """Look among the files of metrics for a whole copy of a lost one."""
         from semblance.core.metrics.metric import load_metric
 
         wanted = record.card.get("content_hash")
-        # One of two whose files changed places was put aside just now.
+        # One of two whose files changed places was moved aside just now.
         aside = self._aside / "metrics"
         for file in sorted([*(library.path / "metrics").glob("*.metric"), *aside.glob("*.metric")]):
             try:
@@ -214,7 +217,7 @@ class Repairer:
             except SemblanceError:
                 continue
             if record.file.exists():
-                self.put_aside(record.file)
+                self.move_aside(record.file)
             with plain_errors(library.catalogue.file), replacing(record.file) as temporary:
                 shutil.copy2(file, temporary)
             return tr_lazy("The same metric was found in {file}.", file=file.name)
@@ -222,7 +225,7 @@ class Repairer:
 
     # What can be made again
 
-    def thumbnails(self, library: Library) -> str:
+    def make_thumbnails(self, library: Library) -> str:
         """Begin the thumbnails anew and make those of all images that can be read."""
         from semblance.core.imaging import open_image
         from semblance.core.imaging.thumbnail import thumbnail
@@ -260,7 +263,7 @@ class Repairer:
         return tr_lazy("Removed: no metric uses it.")
 
 
-def thumbnails_wrong(library: Path) -> str:
+def thumbnail_error(library: Path) -> str:
     """What is wrong with the thumbnails' file, if anything; there may be none."""
     file = library / "thumbnails.sqlite"
     if not file.exists():
@@ -269,14 +272,14 @@ def thumbnails_wrong(library: Path) -> str:
     return found[0] if found else ""
 
 
-def bad_prepared(library: Path) -> list[Path]:
+def damaged_prepared_metrics(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
     from semblance.core.workflows.searches.embedding_cache import is_readable
 
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not is_readable(file)]
 
 
-def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:
+def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
     """What in a library is no file or folder of its own (links, pipes, devices), and what may not be read."""
     strange, closed = [], []
     for folder, folders, names in os.walk(library):
@@ -291,7 +294,7 @@ def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:
     return sorted(strange), sorted(closed)
 
 
-def left_over(library: Library) -> list[tuple[Path, bool]]:
+def unused_files(library: Library) -> list[tuple[Path, bool]]:
     """Files that nothing in the library speaks of, and whether each is too young to be touched."""
     folder = library.path
     kept = {record.file.name for record in library.metrics()}

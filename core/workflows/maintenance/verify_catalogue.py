@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from semblance.core.workflows.maintenance.repair_library import Repairer
 
 
-def check_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at.
+def verify_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    """Whether the catalogue can be used, maybe after a repair. Without it nothing else can be verified.
 
     Raises:
         BadInput: it was made by a newer version.
@@ -24,13 +24,13 @@ def check_catalogue(library: Path, result: VerificationResult, repairer: Repaire
     result.checked["catalogues"] = 1
     file = library / CATALOGUE
     return (
-        _check_form(file, result, repairer)
-        and _check_readable(file, result, repairer)
-        and _check_orphans(file, result, repairer)
+        _verify_form(file, result, repairer)
+        and _verify_readable(file, result, repairer)
+        and _verify_references(file, result, repairer)
     )
 
 
-def _check_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import integrity_errors, missing_columns, refuse_newer
 
     refuse_newer(file)
@@ -55,7 +55,7 @@ def _check_form(file: Path, result: VerificationResult, repairer: Repairer | Non
     return bool(done)
 
 
-def _check_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import unreadable_rows
 
     if not (strange := unreadable_rows(file)):
@@ -63,8 +63,8 @@ def _check_readable(file: Path, result: VerificationResult, repairer: Repairer |
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
-        tr_lazy("Mending (--repair) saves of them what can be read; a backup has them whole."),
+        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_counted_rows(strange)),
+        tr_lazy("Repair (--repair) saves what can be read of them. A backup has them whole."),
     )
     done, is_whole = repairer.repair_rows(strange) if repairer is not None else ("", False)
     if done and not is_whole:
@@ -73,23 +73,23 @@ def _check_readable(file: Path, result: VerificationResult, repairer: Repairer |
     return is_whole
 
 
-def _check_orphans(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_references(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import orphan_rows
 
     if not (lost := orphan_rows(file)):
         return True
-    told = _told_rows({table: range(count) for table, count in lost.items()})
+    rows = _counted_rows({table: range(count) for table, count in lost.items()})
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows point to others that are not there: {told}.", told=told),
-        tr_lazy("Mending (--repair) takes them out."),
+        tr_lazy("Rows refer to others that are missing: {rows}.", rows=rows),
+        tr_lazy("Repair (--repair) removes them."),
     )
     result.add(finding, repairer.remove_orphans() if repairer is not None else "")
     return bool(result.findings[-1].repaired)
 
 
-def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
+def _counted_rows(rows: Mapping[str, Sequence[int]]) -> str:
     return join_texts(
         tr_lazy("{count:,} of {table}", count=len(found), table=table)
         for table, found in sorted(rows.items())

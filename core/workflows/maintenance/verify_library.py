@@ -1,4 +1,4 @@
-"""Check a library: what is damaged or missing, what still works, and mending what can be mended."""
+"""Verify a library: what is damaged or missing and what can be used; with ``repair``, repair it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.core.library import check_is_library, open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few
-from semblance.core.workflows.maintenance.verify_catalogue import check_catalogue
+from semblance.core.workflows.maintenance.verify_catalogue import verify_catalogue
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> VerificationResult:
-    """Look at everything in ``library``; with ``repair`` mend what can be mended.
+    """Verify everything in ``library``; with ``repair``, repair what can be repaired.
 
     Nothing that may be the only copy is destroyed: what is damaged is moved to the folder ``damaged`` of the
     library. What can be made again is made again: numbers from their images, thumbnails, prepared metrics.
@@ -28,48 +28,48 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     Raises:
         BadInput: not a library at all, or from a newer version.
         SemblanceError: ``repair`` where the library cannot be written to.
-        Cancelled: asked for by the reporter; what was mended stays so.
+        Cancelled: asked for by the reporter; what was repaired stays so.
     """
     from semblance.core.library.database import not_writable
-    from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnails_wrong
+    from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
     check_is_library(library)
     result = VerificationResult(str(library))
     repairer = Repairer(library, reporter) if repair else None
-    if not _check_strange(library, result, repairer):
-        result.works.append(tr_lazy("Nothing more is looked at while that is there."))
+    if not _verify_file_types(library, result, repairer):
+        result.works.append(tr_lazy("Nothing else was verified because of it."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
-    if not check_catalogue(library, result, repairer):
-        result.works.append(tr_lazy("Nothing more can be said while the catalogue is damaged."))
+    if not verify_catalogue(library, result, repairer):
+        result.works.append(tr_lazy("Nothing else can be verified while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
-    thumbnails = thumbnails_wrong(library)
+    thumbnails = thumbnail_error(library)
     with open_library(library, writable=True if repair else None) as opened:
         if repair and not opened.writable:
             raise not_writable(library)
-        _check_rows(opened, result, repairer)
-        _check_images(opened, result, repairer, reporter)
-        _check_features(opened, result, repairer, reporter)
-        _check_metrics(opened, result, repairer, reporter)
-        _check_derived(opened, result, repairer, thumbnails)
-        _check_left_over(opened, result, repairer)
+        _verify_feature_rows(opened, result, repairer)
+        _verify_images(opened, result, repairer, reporter)
+        _verify_features(opened, result, repairer, reporter)
+        _verify_metrics(opened, result, repairer, reporter)
+        _verify_derived(opened, result, repairer, thumbnails)
+        _verify_unused_files(opened, result, repairer)
         cases = len(opened.catalogue.all_cases())
         result.works.insert(
             0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
         )
     if repairer is not None:
-        result.moved_to = repairer.aside_told
+        result.moved_to = repairer.moved_to
     return result
 
 
-def _check_strange(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_file_types(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
     person may not read looks damaged and is not."""
-    from semblance.core.workflows.maintenance.repair_library import out_of_reach
+    from semblance.core.workflows.maintenance.repair_library import unreadable_files
 
-    strange, closed = out_of_reach(library)
+    strange, closed = unreadable_files(library)
     if closed:
         finding = Problem(
             tr_lazy("permissions"),
@@ -91,13 +91,15 @@ def _check_strange(library: Path, result: VerificationResult, repairer: Repairer
             tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
             if file.is_symlink()
             else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
-            tr_lazy("Mending (--repair) moves it aside and makes again what can be made again."),
+            tr_lazy(
+                "Repair (--repair) moves it to the folder 'damaged' and makes again what can be made again."
+            ),
         )
-        result.add(finding, repairer.put_aside(file) if repairer is not None else "")
+        result.add(finding, repairer.move_aside(file) if repairer is not None else "")
     return not result.open_harm
 
 
-def _check_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
+def _verify_feature_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
     from semblance.core.library.feature_checks import clear_unknown_rows, count_unknown_rows
 
     if strange := count_unknown_rows(library.catalogue):
@@ -105,15 +107,15 @@ def _check_rows(library: Library, result: VerificationResult, repairer: Repairer
             tr_lazy("catalogue rows"),
             CATALOGUE,
             tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
-            tr_lazy("Mending (--repair) takes them out."),
+            tr_lazy("Repair (--repair) removes them."),
         )
         done = ""
         if repairer is not None:
-            done = tr_lazy("{catalogue:,} rows were let go.", catalogue=clear_unknown_rows(library.catalogue))
+            done = tr_lazy("{n:,} rows were removed.", n=clear_unknown_rows(library.catalogue))
         result.add(finding, done)
 
 
-def _check_images(
+def _verify_images(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
     from semblance.core.library.importers.source import Source
@@ -169,7 +171,7 @@ def _check_images(
                     n2=len(files),
                     gone=few(gone),
                 ),
-                tr_lazy("Find moved images… looks for them elsewhere; their cases keep their numbers."),
+                tr_lazy("Find moved images… looks for them elsewhere. Their cases keep their numbers."),
                 files=tuple(gone),
             )
             result.add(finding)
@@ -183,7 +185,7 @@ def _check_images(
                     n=len(changed),
                     changed=few(changed),
                 ),
-                tr_lazy("Import the source again; the cases then get new numbers."),
+                tr_lazy("Import the source again. The cases then get new numbers."),
                 files=tuple(changed),
             )
             result.add(finding)
@@ -192,7 +194,7 @@ def _check_images(
     result.checked["images"] = checked
 
 
-def _check_features(
+def _verify_features(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
     from semblance.core.library.feature_checks import store_state
@@ -207,7 +209,7 @@ def _check_features(
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                tr_lazy("what describes its numbers is lost or damaged")
+                tr_lazy("the description of its numbers is lost or damaged")
                 if not state.description
                 else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
             )
@@ -215,18 +217,18 @@ def _check_features(
                 tr_lazy("features"),
                 inside,
                 tr_lazy(
-                    "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
+                    "Feature set '{feature_set}': {what}. {cases:,} of {total:,} cases have no numbers.",
                     feature_set=feature_set.name,
                     what=what,
                     cases=state.cases,
                     total=total,
                 ),
-                tr_lazy("Mending (--repair) extracts them again from their images."),
+                tr_lazy("Repair (--repair) extracts them again from their images."),
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
             if repairer is not None:
-                told, lost = repairer.mend_features(library, feature_set, state)
+                told, lost = repairer.repair_features(library, feature_set, state)
                 repaired = "" if lost else told
                 finding = replace(finding, remedy=told)
             state = replace(state, sound=total - lost)
@@ -236,11 +238,11 @@ def _check_features(
                 tr_lazy("features"),
                 inside,
                 tr_lazy(
-                    "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
-                    "be read, but a changed number would not be noticed.",
+                    "Feature set '{feature_set}' was made before numbers had checksums. All of it can be "
+                    "read, but a changed number would not be noticed.",
                     feature_set=feature_set.name,
                 ),
-                tr_lazy("Extract it again under another name to have them."),
+                tr_lazy("Extract it again under another name to add checksums."),
                 harm=False,
             )
             result.add(finding)
@@ -255,7 +257,7 @@ def _check_features(
             )
 
 
-def _check_metrics(
+def _verify_metrics(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
     from semblance.core.metrics.metric import load_metric
@@ -284,58 +286,60 @@ def _check_metrics(
             tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
             retraining_advice(record, used.name if used is not None and len(sets) > 1 else ""),
         )
-        result.add(finding, repairer.find_metric(library, record) if repairer is not None else "")
+        result.add(finding, repairer.replace_metric_file(library, record) if repairer is not None else "")
         if result.findings[-1].repaired:
             result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
 
 
-def _check_derived(
+def _verify_derived(
     library: Library, result: VerificationResult, repairer: Repairer | None, wrong: str
 ) -> None:
-    from semblance.core.workflows.maintenance.repair_library import bad_prepared
+    from semblance.core.workflows.maintenance.repair_library import damaged_prepared_metrics
 
     if wrong:
         finding = Problem(
             tr_lazy("thumbnails"),
             "thumbnails.sqlite",
             tr_lazy("The thumbnails are damaged: {wrong}.", wrong=wrong),
-            tr_lazy("They are made again as images are seen; mending (--repair) makes all of them now."),
+            tr_lazy("They are made again when images are shown. Repair (--repair) makes all of them now."),
             harm=False,
         )
-        result.add(finding, repairer.thumbnails(library) if repairer is not None else "")
-    bad = bad_prepared(library.path)
+        result.add(finding, repairer.make_thumbnails(library) if repairer is not None else "")
+    bad = damaged_prepared_metrics(library.path)
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
     for file in bad:
         finding = Problem(
             tr_lazy("derived"),
             file.relative_to(library.path).as_posix(),
-            tr_lazy("What was prepared for a metric is damaged."),
-            tr_lazy("It is made again when the metric is used."),
+            tr_lazy("The prepared data of a metric are damaged."),
+            tr_lazy("They are made again when the metric is used."),
             harm=False,
         )
         result.add(finding, repairer.prepare_again(library, file) if repairer is not None else "")
 
 
-def _check_left_over(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
-    from semblance.core.workflows.maintenance.repair_library import left_over
+def _verify_unused_files(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
+    from semblance.core.workflows.maintenance.repair_library import unused_files
 
-    for file, young in left_over(library):
+    for file, young in unused_files(library):
         inside = file.relative_to(library.path).as_posix()
         says = (
             tr_lazy(
-                "{inside} belongs to nothing in the library; it is new and may still be worked on.",
+                "{inside} belongs to nothing in the library. It is new, and another program may still"
+                " be writing it.",
                 inside=inside,
             )
             if young
             else tr_lazy(
-                "{inside} belongs to nothing in the library: a killed program left it.", inside=inside
+                "{inside} belongs to nothing in the library. A program that was killed left it.",
+                inside=inside,
             )
         )
         finding = Problem(
             tr_lazy("left over"),
             inside,
             says,
-            tr_lazy("Mending (--repair) moves it aside once it is an hour old."),
+            tr_lazy("Repair (--repair) moves it to the folder 'damaged' once it is an hour old."),
             harm=False,
         )
-        result.add(finding, repairer.put_aside(file) if repairer is not None and not young else "")
+        result.add(finding, repairer.move_aside(file) if repairer is not None and not young else "")

@@ -25,6 +25,7 @@ class SliderStep:
     measured_on: str = ""
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields by name."""
         return dict(vars(self))
 
 
@@ -40,6 +41,7 @@ class Slider:
         return min(self.steps, key=lambda step: abs(step.place - place))
 
     def to_json(self) -> dict[str, Any]:
+        """As ``semblance train --slider --json`` prints it."""
         return {"slider": self.name, "steps": [step.to_json() for step in self.steps]}
 
 

@@ -54,7 +54,7 @@ def card_document(
     ]
     values = {
         "name": name,
-        "card": {key: value for key, value in card.to_json().items() if key != "authors"},
+        "card": {key: value for key, value in card.to_json().items() if key not in ("authors", "messages")},
         "scores": _told_scores(scores),
     }
     return CardDocument(name, tuple(section for section in sections if section), values)

@@ -6,11 +6,9 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_theme
 from semblance.core.workflows.imaging import library_cache, view_planes
+from tests.helpers.contexts import make_context
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -32,7 +30,7 @@ def jobs(qapp: QApplication) -> Iterator[HeldJobs]:
 @pytest.fixture
 def context(jobs: HeldJobs) -> Context:
     """A window's parts without the window."""
-    return Context(State(), jobs, Messages(), Settings())
+    return make_context(jobs)
 
 
 @pytest.fixture

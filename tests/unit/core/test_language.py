@@ -24,6 +24,8 @@ from semblance.core.language import (
     as_lazy,
     format_number,
     join_texts,
+    restored_text,
+    stored_messages,
     to_english_number,
     tr,
     tr_lazy,
@@ -96,6 +98,39 @@ def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
     cleaned = tr_lazy_n("{n} case", "{n} cases", 2).with_values({"n": "two"})
     assert (cleaned, translate(cleaned)) == ("two cases", "two Fälle")
     assert translate(join_texts([tr_lazy("Open"), "Open"], " {} ")) == "Öffnen {} Open"
+
+
+def test_a_text_that_was_written_to_a_file_is_translated_by_its_message(german):
+    made = join_texts([tr_lazy("{b} of {a}", a=1.5, b=tr_lazy_n("{n} case", "{n} cases", 2000)), "Open"])
+    messages = json.loads(json.dumps(stored_messages([made, tr_lazy("Open"), "plain"])))
+    assert list(messages) == [made]
+    back = restored_text(str(made), messages)
+    assert (back, translate(back)) == (made, "1,5: 2.000 Fälle, Open")
+    assert translate(restored_text("Open", messages)) == "Öffnen"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"msgid": "{b.__class__} of {a}"},
+        {"msgid": "{b!r} of {a}"},
+        {"msgid": "{b:>999999} of {a}"},
+        {"msgid": "{b:{a}} of {a}"},
+        {"msgid": "{c} of {a}"},
+        {"msgid": "{b of {a}"},
+        {"msgid": 3},
+        {"values": {"a": [1], "b": "x"}},
+        {"values": {"a": {"msgid": "x"}, "b": "x"}},
+        {"values": []},
+        {"plural": None},
+        {"msgid": "{b} of all {a}"},
+    ],
+)
+def test_a_message_in_a_file_that_is_none_leaves_the_english_text(change):
+    made = tr_lazy("{b} of {a}", a=1, b="x")
+    messages = {str(made): made.to_json() | change}
+    back = restored_text(str(made), messages)
+    assert (back, back.values) == (made, {})
 
 
 def test_names_of_others_are_never_translated_unless_they_are_called_ours(german):

@@ -65,6 +65,7 @@ class CBISDDSM(Collection):
     title = "CBIS-DDSM"
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where a table of CBIS-DDSM lies beside mammograms."""
         tables = [e.path for e in source.entries() if _is_table(e)]
         images = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
         if not tables or not images:
@@ -75,6 +76,7 @@ class CBISDDSM(Collection):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each abnormality of the tables, with the region of its mask."""
         images: list[str] = []
         rows: list[_Row] = []
         for number, entry in enumerate(source.entries()):

@@ -30,6 +30,7 @@ class MammogramsImporter(Importer):
     summary = "mini-MIAS, CBIS-DDSM or INbreast: images with regions, findings and patients."
 
     def recognise(self, source: Source) -> Recognition | None:
+        """What the collection that fits best says."""
         found = _fitting(source)
         if found is None:
             return None
@@ -37,6 +38,7 @@ class MammogramsImporter(Importer):
         return Recognition(fit.confidence, join_texts([collection.title, fit.explanation], ": "))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """The cases of the collection that fits best."""
         found = _fitting(source)
         if found is None:
             raise BadInput(

@@ -50,6 +50,7 @@ class INbreast(Collection):
     title = "INbreast"
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where images are named as in INbreast."""
         images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
         if not images:
             return None
@@ -66,6 +67,7 @@ class INbreast(Collection):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each outlined region of an image; an image without one is a case itself."""
         images: list[str] = []
         outlines: dict[str, Entry] = {}
         facts: dict[str, dict[str, str]] = {}

@@ -70,6 +70,7 @@ class MIAS(Collection):
     title = "mini-MIAS"
 
     def recognise(self, source: Source) -> Recognition | None:
+        """Sure where images named mdb001 lie beside ``Info.txt`` or a ``labels.csv``."""
         images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
         told = [e for e in source.entries() if _is_info(e) or (e.path and is_label_table(e.path))]
         if not images or not told:
@@ -87,6 +88,7 @@ class MIAS(Collection):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """One case for each line of ``Info.txt``, with the circle as its region."""
         images: list[str] = []
         told: dict[str, list[Told]] = {}
         failed: list[Rejected] = []

@@ -10,7 +10,7 @@ from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
-def told(capsys):
+def run_command(capsys):
     """Run one command line: (exit status, stdout, stderr)."""
 
     def run_it(*arguments: object) -> tuple[int, str, str]:
@@ -22,11 +22,11 @@ def told(capsys):
 
 
 @pytest.fixture
-def document(told):
+def document(run_command):
     """The JSON one command line prints, and nothing else anywhere."""
 
     def run_it(*arguments: object) -> object:
-        status, out, err = told(*arguments, "--json")
+        status, out, err = run_command(*arguments, "--json")
         assert (status, err) == (0, "")
         return json.loads(out)
 

@@ -16,7 +16,7 @@ def table(tmp_path):
     return str(write_table(tmp_path / "t.csv", n=40))
 
 
-def told(capsys, *arguments) -> tuple[int, str, str]:
+def run_command(capsys, *arguments) -> tuple[int, str, str]:
     status = run(["experiment", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, out, err
@@ -37,7 +37,7 @@ def told(capsys, *arguments) -> tuple[int, str, str]:
     ],
 )
 def test_wrong_arguments(capsys, tmp_path, table, arguments, said):
-    status, out, err = told(capsys, "run", "--table", table, "--out", tmp_path / "e", *arguments)
+    status, out, err = run_command(capsys, "run", "--table", table, "--out", tmp_path / "e", *arguments)
     assert (status, out) == (2, "")
     assert said in err
     assert not (tmp_path / "e").exists()
@@ -61,7 +61,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
     ):
         text = "{" if values is None else json.dumps(values)
         file.write_text(text)
-        got = told(capsys, "run", file, "--out", tmp_path / "e")
+        got = run_command(capsys, "run", file, "--out", tmp_path / "e")
         assert got[0] == status, text
         assert said in got[2], text
 
@@ -69,7 +69,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
 def test_run_show_and_export(capsys, tmp_path, table):
     folder = tmp_path / "e"
     options = ("--table", table, "--learner", "euclidean,lda", "--protocol", "bdm", "--repeats", 2)
-    status, out, err = told(capsys, "run", *options, "--out", folder, "--workers", 1, "--json")
+    status, out, err = run_command(capsys, "run", *options, "--out", folder, "--workers", 1, "--json")
     assert (status, err) == (0, "")
     made = json.loads(out)
     assert made["complete"]
@@ -82,14 +82,14 @@ def test_run_show_and_export(capsys, tmp_path, table):
         "worst_queries",
         "versions",
     } <= set(made)
-    status, out, _ = told(capsys, "show", folder)
+    status, out, _ = run_command(capsys, "show", folder)
     assert status == 0
     assert "4 of 4 cells done, 0 failed; seed 0" in out
     assert [line.split()[1] for line in out.splitlines()[2:4]] == ["euclidean", "lda"]
-    status, out, _ = told(capsys, "export", folder, "--to", tmp_path / "x")
+    status, out, _ = run_command(capsys, "export", folder, "--to", tmp_path / "x")
     assert status == 0
     assert (tmp_path / "x" / "table.tex").is_file()
-    status, out, err = told(capsys, "resume", tmp_path / "nothing")
+    status, out, err = run_command(capsys, "resume", tmp_path / "nothing")
     assert (status, out) == (1, "")
     assert "holds no experiment" in err
 

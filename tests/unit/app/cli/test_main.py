@@ -79,7 +79,7 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     assert by_table["source"]["path"] == str(table)
 
 
-def test_images(document, told, tmp_path):
+def test_images(document, run_command, tmp_path):
     images = striped_folder(tmp_path / "images", n=12)
     library = tmp_path / "lib"
     assert document("import", images, "--library", library, "--kind", "folder")["added"] == 12
@@ -99,51 +99,51 @@ def test_images(document, told, tmp_path):
     assert moved == {"moved": {"images": str(tmp_path / "moved")}, "found": 12, "still_missing": 0}
     (tmp_path / "moved").rename(tmp_path / "hidden")
     (tmp_path / "empty").mkdir()
-    status, out, err = told("relink", library, tmp_path / "empty", "--json")
+    status, out, err = run_command("relink", library, tmp_path / "empty", "--json")
     assert (status, json.loads(out)["still_missing"]) == (1, 12)
     assert err.startswith(f"None of the 12 missing files of {library} was found under {tmp_path / 'empty'}.")
 
 
 @pytest.mark.parametrize("what", NAMES)
-def test_what_there_is(document, told, what):
+def test_what_there_is(document, run_command, what):
     listed = document(what)
     assert listed
     assert document("info", what) == listed
-    status, out, err = told(what)
+    status, out, err = run_command(what)
     assert (status, err) == (0, "")
     assert all(item["name"] in out for item in listed)
 
 
-def test_results_for_people(told, library, tmp_path):
+def test_results_for_people(run_command, library, tmp_path):
     (tmp_path / "u.csv").write_text("a,label\n1,x\nwords,y\n2,y\n")
-    status, out, err = told("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")
+    status, out, err = run_command("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")
     assert (status, err) == (0, "")
     assert "2 added, 0 unchanged, 1 failed, 0 ignored (table)" in out
     assert "2 cases; x 1, y 1" in out
     assert "failed: u.csv:3: Line 3:" in out
     (tmp_path / "u.csv").write_text("a,label\n1,x\n")
-    assert "removed: u/row3" in told("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")[1]
-    status, out, err = told("search", library, "--metric", "plain", "--case", "t/c0", "-k", "3")
+    assert "removed: u/row3" in run_command("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")[1]
+    status, out, err = run_command("search", library, "--metric", "plain", "--case", "t/c0", "-k", "3")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split() == ["rank", "case", "finding", "distance"]
     assert [line.split()[0] for line in lines[1:4]] == ["1", "2", "3"]
     assert "of the 10 nearest: " in out
-    status, out, err = told("info", library)
+    status, out, err = run_command("info", library)
     assert "cases: 60" in out
     assert out.count("t/c") == FEW
     assert "--json lists them" in out
-    status, out, err = told(
+    status, out, err = run_command(
         "evaluate", library, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
     )
     assert (status, err) == (0, "")
     assert "retrieval_accuracy@10" in out
     assert "measured on held-out cases, patients known" in out
-    assert told("features", library, "--extractor", "raw")[1].splitlines()[1] == "features: raw"
-    assert "metric: again" in told("train", library, "--learner", "euclidean", "--name", "again")[1]
+    assert run_command("features", library, "--extractor", "raw")[1].splitlines()[1] == "features: raw"
+    assert "metric: again" in run_command("train", library, "--learner", "euclidean", "--name", "again")[1]
 
 
-def test_several_tables_are_compared(told, document, tmp_path):
+def test_several_tables_are_compared(run_command, document, tmp_path):
     tables = [write_table(tmp_path / f"t{seed}.csv", seed=seed) for seed in range(3)]
     asked = ["evaluate", "--learner", "euclidean,l1", "--protocol", "metricboost"]
     asked += ["--set", "protocol.train_on=one"]
@@ -157,19 +157,19 @@ def test_several_tables_are_compared(told, document, tmp_path):
         ("triplet_accuracy", "euclidean", "l1"),
         ("knn_accuracy@1", "euclidean", "l1"),
     }
-    status, out, err = told(*asked)
+    status, out, err = run_command(*asked)
     assert (status, err) == (0, "")
     assert f"{tables[2]}:" in out
     assert "triplet_accuracy, 3 tables: Friedman chi-squared" in out
     assert set(document(*asked[:-4])) >= {"protocol", "results", "comparisons"}
 
 
-def test_version_and_help(told):
-    status, out, err = told("--version")
+def test_version_and_help(run_command):
+    status, out, err = run_command("--version")
     assert (status, err) == (0, "")
     assert out.startswith("semblance ")
     for arguments in (["--help"], ["search", "--help"]):
-        status, out, err = told(*arguments)
+        status, out, err = run_command(*arguments)
         assert (status, err) == (0, "")
         assert "Usage: semblance" in out
 
@@ -225,22 +225,22 @@ def test_version_and_help(told):
         (["evaluate", "--table", "builtin:magic", "--learner", "euclidean", "--protocol", "bdm"], "iris"),
     ],
 )
-def test_wrong_arguments(told, library, tmp_path, arguments, says):
+def test_wrong_arguments(run_command, library, tmp_path, arguments, says):
     names = {"LIB": library, "T": tmp_path / "t.csv", "L2": tmp_path / "other"}
-    status, out, err = told(*(names.get(argument, argument) for argument in arguments))
+    status, out, err = run_command(*(names.get(argument, argument) for argument in arguments))
     assert (status, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
     assert not (tmp_path / "other").exists()
 
 
-def test_several_feature_sets_need_a_name(told, library):
+def test_several_feature_sets_need_a_name(run_command, library):
     extract_features(library, "raw", name="second")
     for command in (
         ["train", library, "--learner", "euclidean", "--name", "x"],
         ["evaluate", library, "--learner", "euclidean", "--protocol", "bdm"],
     ):
-        status, out, err = told(*command)
+        status, out, err = run_command(*command)
         assert (status, out) == (2, "")
         assert err == "The library has several feature sets. Choose one with --features: raw, second.\n"
 
@@ -264,71 +264,77 @@ def test_several_feature_sets_need_a_name(told, library):
         (["relink", "LIB", "gone"], "does not exist. Choose the folder or zip"),
     ],
 )
-def test_what_could_not_be_done(told, library, tmp_path, arguments, says):
+def test_what_could_not_be_done(run_command, library, tmp_path, arguments, says):
     (tmp_path / "empty").mkdir()
     names = {
         "LIB": library, "EMPTY": tmp_path / "empty", "L2": tmp_path / "other", "gone": tmp_path / "gone",
         "gone.csv": tmp_path / "gone.csv", "gone.png": tmp_path / "gone.png",
     }  # fmt: skip
-    status, out, err = told(*(names.get(argument, argument) for argument in arguments))
+    status, out, err = run_command(*(names.get(argument, argument) for argument in arguments))
     assert (status, out) == (1, "")
     assert says in err
     assert err.count("\n") == 1
     assert not (tmp_path / "other").exists()
 
 
-def test_an_encoder_of_ones_own_is_named_by_its_files(told, tmp_path):
-    status, out, err = told("features", tmp_path / "lib", "--extractor", "onnx", "--set", "layout=NCHW")
+def test_an_encoder_of_ones_own_is_named_by_its_files(run_command, tmp_path):
+    status, out, err = run_command(
+        "features", tmp_path / "lib", "--extractor", "onnx", "--set", "layout=NCHW"
+    )
     assert (status, out) == (2, "")
     assert "its parameters: model, settings" in err
 
 
-def test_a_source_without_one_usable_file_is_told_after_its_list(told, tmp_path):
+def test_a_source_without_one_usable_file_is_told_after_its_list(run_command, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "a.png").write_bytes(b"")
     (tmp_path / "bad" / "b.png").write_bytes(b"x" * 99)
-    status, out, err = told("import", tmp_path / "bad", "--library", tmp_path / "lib", "--json")
+    status, out, err = run_command("import", tmp_path / "bad", "--library", tmp_path / "lib", "--json")
     assert status == 1
     assert [item["path"] for item in json.loads(out)["failed"]] == ["a.png", "b.png"]
     assert err.startswith(f"Nothing in {tmp_path / 'bad'} could be used: 2 failed, 0 ignored.")
-    assert told("info", tmp_path / "lib")[0] == 0
+    assert run_command("info", tmp_path / "lib")[0] == 0
 
 
-def test_features_nothing_gave_are_told(told, tmp_path):
+def test_features_nothing_gave_are_told(run_command, tmp_path):
     images = striped_folder(tmp_path / "images", n=4)
-    assert told("import", images, "--library", tmp_path / "lib")[0] == 0
+    assert run_command("import", images, "--library", tmp_path / "lib")[0] == 0
     shutil.rmtree(images)
-    status, out, err = told("features", tmp_path / "lib", "--extractor", "colour_edge_texture", "--json")
+    status, out, err = run_command(
+        "features", tmp_path / "lib", "--extractor", "colour_edge_texture", "--json"
+    )
     assert (status, len(json.loads(out)["failed"])) == (1, 4)
     assert err.startswith("No case of ")
     assert err.count("\n") == 1
 
 
-def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
+def test_a_defect_shows_no_traceback_unless_asked(run_command, library, monkeypatch):
     def fail(*args: object) -> None:
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
-    status, out, err = told("info", library)
+    status, out, err = run_command("info", library)
     assert (status, out) == (1, "")
     assert err == (
         "A defect in Semblance (ZeroDivisionError: a defect). Run it again with --debug for details.\n"
     )
-    status, out, err = told("--debug", "info", library)
+    status, out, err = run_command("--debug", "info", library)
     assert status == 1
     assert "Traceback" in err
-    assert told("info", library)[2].count("\n") == 1
+    assert run_command("info", library)[2].count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("module", "extra"), [("sqlalchemy", "app"), ("PySide6", "app"), ("distributed", "dask")]
 )
-def test_a_missing_package_is_named_with_the_line_that_installs_it(told, library, monkeypatch, module, extra):
+def test_a_missing_package_is_named_with_the_line_that_installs_it(
+    run_command, library, monkeypatch, module, extra
+):
     def fail(*args: object) -> None:
         raise ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x")
 
     monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
-    status, out, err = told("info", library)
+    status, out, err = run_command("info", library)
     assert (status, out) == (1, "")
     assert err == (
         f"The package {module} is not installed. Install what this command needs: "
@@ -336,17 +342,17 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(told, library
     )
 
 
-def test_numbers_json_does_not_know_print_nothing_half(told, library, monkeypatch):
+def test_numbers_json_does_not_know_print_nothing_half(run_command, library, monkeypatch):
     monkeypatch.setattr(
         "semblance.core.workflows.library.descriptions.describe_library",
         lambda path: {"a": 1, "b": float("nan")},
     )
-    status, out, err = told("info", library, "--json")
+    status, out, err = run_command("info", library, "--json")
     assert (status, out) == (1, "")
     assert "A defect" in err
 
 
-def test_output_in_a_narrow_alphabet(told, library, monkeypatch, tmp_path):
+def test_output_in_a_narrow_alphabet(run_command, library, monkeypatch, tmp_path):
     class Narrow:
         encoding = "ascii"
 
@@ -367,21 +373,21 @@ def test_output_in_a_narrow_alphabet(told, library, monkeypatch, tmp_path):
     assert json.loads(narrow.text)["source"]["path"].endswith("表.csv")
 
 
-def test_cancelled_work_says_so(told, library, monkeypatch):
+def test_cancelled_work_says_so(run_command, library, monkeypatch):
     def cancel(*args: object, **more: object) -> None:
         raise Cancelled
 
     monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", cancel)
-    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+    assert run_command("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
     def interrupt(*args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", interrupt)
-    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+    assert run_command("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
 
-def test_a_library_that_cannot_be_written(told, document, library, tmp_path, monkeypatch):
+def test_a_library_that_cannot_be_written(run_command, document, library, tmp_path, monkeypatch):
     import os
 
     usual = os.access
@@ -394,7 +400,7 @@ def test_a_library_that_cannot_be_written(told, document, library, tmp_path, mon
         ["train", library, "--learner", "euclidean", "--name", "x"],
         ["relink", library, tmp_path],
     ):
-        status, out, err = told(*command)
+        status, out, err = run_command(*command)
         assert (status, out) == (1, "")
         assert err == (
             f"The library {library} cannot be written to. Copy it to a folder you may write to, or change "
@@ -402,11 +408,11 @@ def test_a_library_that_cannot_be_written(told, document, library, tmp_path, mon
         )
 
 
-def test_names_that_are_paths_and_words_at_once(told, tmp_path, monkeypatch):
+def test_names_that_are_paths_and_words_at_once(run_command, tmp_path, monkeypatch):
     """A library that is called like a list is a library."""
     table_library(tmp_path).rename(tmp_path / "kinds")
     monkeypatch.chdir(tmp_path)
-    assert "cases: 60" in told("info", Path("kinds"))[1]
+    assert "cases: 60" in run_command("info", Path("kinds"))[1]
 
 
 def test_commands_that_write_a_file_print_json_too(document, library, tmp_path):

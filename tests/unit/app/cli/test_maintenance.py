@@ -13,54 +13,54 @@ def library(tmp_path) -> Path:
     return make_library(tmp_path / "lib.semblance")
 
 
-def test_doctor_says_what_is_missing_and_ends_with_1(told, library):
-    status, out, err = told("doctor", library)
+def test_doctor_says_what_is_missing_and_ends_with_1(run_command, library):
+    status, out, err = run_command("doctor", library)
     assert status == 1
     assert "s: its images are no longer there (6 files)." in out
     assert "Works: 6 cases with their findings and judgements can be used." in out
-    assert err == f"{library} has 1 thing damaged or missing. --repair mends what can be.\n"
-    status, out, err = told("doctor", library, "--json")
+    assert err == f"{library} has 1 thing damaged or missing. Add --repair to repair what can be repaired.\n"
+    status, out, err = run_command("doctor", library, "--json")
     document = json.loads(out)
     assert (status, document["sound"], document["findings"][0]["part"]) == (1, False, "images")
 
 
-def test_a_backup_is_restored_and_both_are_sound(told, tmp_path):
+def test_a_backup_is_restored_and_both_are_sound(run_command, tmp_path):
     library = make_library(tmp_path / "lib.semblance", cases=0)
-    status, out, err = told("backup", library, tmp_path / "b.zip")
+    status, out, err = run_command("backup", library, tmp_path / "b.zip")
     assert (status, err) == (0, "")
     assert "b.zip: 1 files" in out
-    status, out, err = told("restore", tmp_path / "b.zip", tmp_path / "again", "--json")
+    status, out, err = run_command("restore", tmp_path / "b.zip", tmp_path / "again", "--json")
     assert (status, err) == (0, "")
     assert json.loads(out) == {"library": str(tmp_path / "again.semblance"), "cases": 0, "missing": 0}
-    status, out, err = told("doctor", tmp_path / "again.semblance")
+    status, out, err = run_command("doctor", tmp_path / "again.semblance")
     assert (status, err) == (0, "")
-    assert out.endswith("The library is sound.\n")
-    status, out, err = told("restore", tmp_path / "b.zip", tmp_path / "again")
+    assert out.endswith("No problems were found.\n")
+    status, out, err = run_command("restore", tmp_path / "b.zip", tmp_path / "again")
     assert status == 1
     assert "exists already" in err
 
 
-def test_missing_images_are_told_after_restoring(told, library, tmp_path):
-    told("backup", library, tmp_path / "b.zip")
-    _, out, _ = told("restore", tmp_path / "b.zip", tmp_path / "again")
+def test_missing_images_are_told_after_restoring(run_command, library, tmp_path):
+    run_command("backup", library, tmp_path / "b.zip")
+    _, out, _ = run_command("restore", tmp_path / "b.zip", tmp_path / "again")
     assert "6 files of images are not where they were; `semblance relink" in out
 
 
-def test_the_audit_log_lists_exports(told, library, tmp_path):
-    assert told("audit-log", library) == (0, "Nothing was exported from this library so far.\n", "")
-    told("backup", library, tmp_path / "b.zip")
-    status, out, err = told("audit-log", library)
+def test_the_audit_log_lists_exports(run_command, library, tmp_path):
+    assert run_command("audit-log", library) == (0, "Nothing has been exported from this library.\n", "")
+    run_command("backup", library, tmp_path / "b.zip")
+    status, out, err = run_command("audit-log", library)
     assert (status, err) == (0, "")
-    (line,) = json.loads(told("audit-log", library, "--json")[1])
+    (line,) = json.loads(run_command("audit-log", library, "--json")[1])
     assert out.endswith(f"backup, zip, identified, by {line['by']}\n")
     assert line["by"]
     assert (line["what"], line["identified"]) == ("backup", True)
-    status, out, err = told("audit-log", tmp_path / "gone")
+    status, out, err = run_command("audit-log", tmp_path / "gone")
     assert (status, out) == (1, "")
 
 
-def test_what_is_no_library_is_told(told, tmp_path):
+def test_what_is_no_library_is_told(run_command, tmp_path):
     for arguments in (["doctor", tmp_path], ["backup", tmp_path, tmp_path / "b.zip"]):
-        status, out, err = told(*arguments)
+        status, out, err = run_command(*arguments)
         assert (status, out) == (1, "")
         assert "is not a library" in err

@@ -66,8 +66,8 @@ def test_a_ranking_is_not_cut_in_a_pipe(capsys):
     said = capsys.readouterr().out
     assert "x" * 150 in said
     assert "0.2500" in said
-    assert "hidden: 3 of the same patient, 1 alike; of the 10 nearest: none" in said
-    assert "No good match" not in said
+    assert "hidden: 3 of the same patient, 1 near-duplicates; of the 10 nearest: none" in said
+    assert "No close match" not in said
     assert "Counts only. Too few cases." in said
     assert "Draw the region." in said
 
@@ -106,7 +106,7 @@ def test_a_bad_match_is_said(capsys):
     )
     said = capsys.readouterr().out
     assert "7 benign, 3 malignant" in said
-    assert "No good match" in said
+    assert "No close match" in said
 
 
 def test_scores_with_their_intervals_and_failures(capsys):

@@ -18,11 +18,8 @@ from semblance.app.evaluation.panel import (
     EvaluationPanel,
 )
 from semblance.app.evaluation.score_table import FULL
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State, TrainingRun
+from semblance.app.shell.state import TrainingRun
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
 from semblance.core.searches.query import Query
@@ -31,6 +28,7 @@ from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches import rank_cases
+from tests.helpers.contexts import make_context
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 
@@ -128,10 +126,10 @@ def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_sco
     context.state.set_metric("alike")
     assert not panel.again.isVisible()
     assert not panel.score_button.isEnabled()
-    assert panel.header._second.text() == "not scored: trained on all cases"
+    assert panel.header._second.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
-    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
-    assert item.toolTip().startswith("Trained on all cases")
+    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
+    assert item.toolTip().startswith("trained on all cases")
 
 
 def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
@@ -210,7 +208,7 @@ def test_the_table_has_every_number_and_sorts(panel, context, qtbot):
     assert context.state.metric.name == "plain"
     assert table.names() == ["outdated", "new", "plain"]
     said = table.item(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said == "outdated, stale: score it again"
+    assert said == "outdated, stale: evaluate it again"
 
 
 def test_with_many_findings_one_is_chosen(panel, context, qtbot):
@@ -291,7 +289,7 @@ def test_another_library_leaves_nothing_behind(panel, context):
 
 def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
     jobs = Jobs()
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
     context.state.set_library(BOARD)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]
@@ -322,10 +320,10 @@ def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context,
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        (metric("old", 0.8), "Score it again"),
+        (metric("old", 0.8), "Evaluate it again"),
         (
             replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
-            "at least 20",
+            "At least 20",
         ),
         (metric("never", None), "Train a metric"),
     ],

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.export_log_dialog import ExportsDialog
+from semblance.app.library.export_log_dialog import ExportLogDialog
 
 LINES = [
     {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}
@@ -23,8 +23,8 @@ def saved() -> list[tuple[Path, str]]:
     return []
 
 
-def shown(qtbot, lines, saved) -> ExportsDialog:
-    dialog = ExportsDialog(lines, lambda path, text: saved.append((path, text)))
+def shown(qtbot, lines, saved) -> ExportLogDialog:
+    dialog = ExportLogDialog(lines, lambda path, text: saved.append((path, text)))
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog
@@ -34,11 +34,11 @@ def test_the_newest_stand_first_and_can_be_copied_and_saved(qtbot, saved, monkey
     dialog = shown(qtbot, LINES, saved)
     assert [dialog.table.item(row, 2).text() for row in range(3)] == ["Plots", "Damaged line", "Report"]
     assert dialog.table.item(2, 1).text() == "mina"
-    assert [dialog.table.item(row, 5).text() for row in (0, 2)] == ["de-identified", "can be told"]
+    assert [dialog.table.item(row, 5).text() for row in (0, 2)] == ["de-identified", "identifiable"]
     dialog.table.selectRow(2)
     qtbot.keyClick(dialog.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QGuiApplication.clipboard().text()
-    assert copied.split("\t")[1:] == ["mina", "Report", "pdf", "1", "can be told"]
+    assert copied.split("\t")[1:] == ["mina", "Report", "pdf", "1", "identifiable"]
     dialog.table.clearSelection()
     qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
     assert len(QGuiApplication.clipboard().text().splitlines()) == 3

@@ -62,7 +62,7 @@ def test_ids_of_patients_are_kept_only_when_ticked(qtbot, open_dialog):
     dialog = open_dialog(found=DICOM)
     box = dialog.findChild(QCheckBox)
     assert not dialog.identified()
-    assert "codes stand for them" in said(dialog)
+    assert "codes replace them" in said(dialog)
     qtbot.keyClick(box, Qt.Key.Key_Space)
     assert dialog.identified()
     qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
 
 from semblance.app.library.panel import LISTED, LibraryPanel
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
@@ -22,7 +22,7 @@ THREE = ("benign", "malignant", "R&D <b>odd</b>")
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        made = LibraryPanel(context, Thumbnails(lambda _rows, done: done([])))
+        made = LibraryPanel(context, ThumbnailLoader(lambda _rows, done: done([])))
         qtbot.addWidget(made)
         # The dock's header takes them in the window.
         made.view.setParent(made)

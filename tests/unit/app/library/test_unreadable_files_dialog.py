@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QLabel, QPushButton
 
-from semblance.app.library.unreadable_files_dialog import NotReadDialog
+from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from tests.helpers.scored import snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -28,7 +28,7 @@ def saved() -> list[tuple]:
 
 @pytest.fixture
 def dialog(qtbot, saved):
-    made = NotReadDialog(replace(snapshot(), not_read=FILES), lambda *given: saved.append(given))
+    made = UnreadableFilesDialog(replace(snapshot(), not_read=FILES), lambda *given: saved.append(given))
     qtbot.addWidget(made)
     made.show()
     return made
@@ -62,7 +62,7 @@ def test_files_that_are_no_images_are_listed_on_request(qtbot, dialog):
 
 
 def test_nothing_to_list_is_said(qtbot):
-    dialog = NotReadDialog(snapshot(), print)
+    dialog = UnreadableFilesDialog(snapshot(), print)
     qtbot.addWidget(dialog)
     assert shown(dialog) == []
     assert "Every file could be read." in said(dialog)
@@ -70,7 +70,7 @@ def test_nothing_to_list_is_said(qtbot):
 
 def save(qtbot, dialog, monkeypatch, path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save the list…")
+    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save list…")
     qtbot.mouseClick(button, LEFT)
 
 
@@ -85,7 +85,7 @@ def test_the_list_is_saved_as_it_is_shown(qtbot, dialog, monkeypatch, tmp_path, 
 
 def test_a_name_is_no_formula_in_a_spreadsheet(qtbot, monkeypatch, tmp_path, saved):
     library = replace(snapshot(), not_read=(("=1+1", "", "failed", "+2"),))
-    dialog = NotReadDialog(library, lambda *given: saved.append(given))
+    dialog = UnreadableFilesDialog(library, lambda *given: saved.append(given))
     qtbot.addWidget(dialog)
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")
     assert list(csv.reader(io.StringIO(saved[0][1])))[1] == ["'=1+1", "failed", "'+2"]

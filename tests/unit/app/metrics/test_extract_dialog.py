@@ -125,7 +125,7 @@ def test_what_was_broken_off_goes_on(open_dialog):
     dialog = open_dialog(replace(snapshot(), feature_sets=(done, part)))
     assert (dialog.extractor(), dialog.name()) == ("pixels", "mine")
     assert dialog.go.isEnabled()
-    assert f"30 of {CASES} cases have them; extracting goes on from there." in said(dialog)
+    assert f"30 of {CASES} cases have these features. Extraction continues with the others." in said(dialog)
 
 
 def test_a_library_without_cases_stays_disabled_whatever_is_typed(qtbot, open_dialog):

@@ -8,12 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.research.experiments_dialog import ExperimentsDialog
-from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.research import experiments
+from tests.helpers.contexts import make_context
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import table_library, write_table
@@ -30,7 +28,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
-    made = Context(State(), HeldJobs(), Messages(), settings)
+    made = make_context(HeldJobs(), settings)
     yield made
     made.jobs.shutdown()
 
@@ -262,4 +260,4 @@ def test_what_is_not_known_yet_shows_no_empty_choices_or_tables(qtbot, shown):
         shown.results.tabs.setCurrentIndex(tab)
         assert not getattr(shown.results, hidden).isVisible()
     assert not shown.results.queries.isVisible()
-    assert "Known at the end" in shown.results._ranks_told.text()
+    assert "Shown when the experiment ends" in shown.results._ranks_told.text()

@@ -94,10 +94,10 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("exit", "Quit"),
         ("the map", "Map of the library"),
         ("library map", "Map of the library"),
-        ("print a pdf", "Write a report…"),
+        ("print a pdf", "Create report…"),
         ("backup", "Back up library…"),
-        ("repair the library", "Check this library…"),
-        ("undo the judgement", "Undo the last judgement"),
+        ("repair the library", "Verify library…"),
+        ("undo the judgement", "Undo judgement"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):
@@ -116,7 +116,7 @@ def test_other_words_are_of_commands_there_are_and_of_no_others():
 def test_a_command_runs_what_it_is_connected_to(actions):
     ran = []
     actions.connect_to("words", lambda: ran.append("words"))
-    next(entry for entry in actions.entries() if entry.text == "Words used here").run()
+    next(entry for entry in actions.entries() if entry.text == "Glossary").run()
     assert ran == ["words"]
 
 
@@ -124,7 +124,7 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
     window = MainWindow()
     qtbot.addWidget(window)
     for command in COMMANDS:
-        action = window.actions_[command.id]
+        action = window.context.actions[command.id]
         heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
         assert heard, command.id
         assert action in window.top.menu[command.menu].actions()

@@ -71,7 +71,7 @@ def test_a_defect_is_told_with_its_details(jobs: Jobs, qtbot: QtBot) -> None:
     assert failed.args is not None
     error = failed.args[0]
     assert "Breaking failed because of a defect" in error.message
-    assert "ZeroDivisionError" in error.__notes__[0]
+    assert "ZeroDivisionError" in error.safe_traceback
 
 
 def test_cancelling_is_silent_and_at_once(jobs: Jobs, qtbot: QtBot) -> None:
@@ -143,12 +143,12 @@ import time
 
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from semblance.app.shell.jobs import Job, Post
+from semblance.app.shell.jobs import Job, MainThreadBridge
 from semblance.core.engine import Progress
 
 sys.setswitchinterval(1e-5)
 app = QCoreApplication([])
-post, over = Post(), threading.Event()
+post, over = MainThreadBridge(), threading.Event()
 newest = Job("Counting", post)
 
 

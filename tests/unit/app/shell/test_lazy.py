@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.shell.lazy import Idle, later
+from semblance.app.shell.lazy import Idle, lazy_part
 
 
 class Owner:
     def __init__(self) -> None:
         self.made: list[str] = []
 
-    @later
+    @lazy_part
     def part(self) -> str:
         self.made.append("part")
         return "built"

@@ -8,6 +8,7 @@ import pytest
 
 from semblance.app.shell.messages import KEPT, Message, Messages
 from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
         messages.info("Done.")
     assert shown == messages.history
     assert shown == [
-        Message("error", "a.png cannot be read.", "Save it again."),
+        Message("error", "a.png cannot be read.", "Save it again.", shown[0].details),
         Message("warning", "12 files were skipped.", "See the list."),
         Message("info", "Done."),
     ]
@@ -46,11 +47,19 @@ def test_only_the_last_are_kept(messages):
     assert [one.what for one in messages.history] == [f"{number}" for number in range(3, KEPT + 3)]
 
 
+NAME = "Zebrovich.png"
+
+
 def test_an_error_brings_its_details(messages):
-    error = BadInput("It failed.", "Report it.")
-    error.add_note("Traceback …")
-    messages.error(error)
-    assert messages.history[-1].details == "Traceback …"
+    try:
+        raise BadInput("It failed for good.", tr_lazy("Look at {name}.", name=NAME))
+    except BadInput as error:
+        messages.error(error)
+    details = messages.history[-1].details
+    assert details.startswith("BadInput: It failed for good. Look at #")
+    assert "test_messages" in details
+    assert NAME not in details
+    assert NAME in messages.history[-1].hint
 
 
 def defect():
@@ -65,7 +74,7 @@ def test_an_exception_nobody_caught_is_shown_with_its_traceback(hooked):
     assert message.level == "error"
     assert "ZeroDivisionError" in message.what
     assert "report" in message.hint
-    assert "in defect" in message.details
+    assert " defect" in message.details
     assert "deep inside" in message.details
 
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.restyle import AT_ONCE
-from semblance.app.shell.theme import DARK, LIGHT, is_worn, news, set_look, set_theme
+from semblance.app.shell.theme import DARK, LIGHT, is_styled, set_look, set_theme, theme_signals
 
 
 class Told(QLabel):
@@ -79,8 +79,8 @@ def test_what_is_seen_has_the_new_look_at_once_and_the_rest_soon(qtbot, qapp, pa
     set_theme(qapp, "light", 2.0)
     assert looks(seen) == {(LIGHT.third, 22)}
     assert counts == {"seen": 1}
-    assert not is_worn()
-    qtbot.waitUntil(is_worn)
+    assert not is_styled()
+    qtbot.waitUntil(is_styled)
     assert looks(hidden) == {(LIGHT.third, 22)}
     assert counts == {"seen": 1, "hidden": 3 * AT_ONCE}
 
@@ -93,7 +93,7 @@ def test_what_is_shown_meanwhile_comes_first(qapp, pages):
     set_theme(qapp, "light", 1.5)
     pages.setCurrentIndex(1)
     qapp.processEvents()
-    assert not is_worn()
+    assert not is_styled()
     assert looks(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
 
 
@@ -101,22 +101,22 @@ def test_it_is_told_again_when_hidden_widgets_wear_it_too(qtbot, qapp, pages):
     told: list[bool] = []
 
     def note() -> None:
-        told.append(is_worn())
+        told.append(is_styled())
 
-    news.changed.connect(note)
+    theme_signals.changed.connect(note)
     try:
         set_theme(qapp, "light", 1.5)
-        qtbot.waitUntil(is_worn)
+        qtbot.waitUntil(is_styled)
         qtbot.waitUntil(lambda: len(told) == 2)
     finally:
-        news.changed.disconnect(note)
+        theme_signals.changed.disconnect(note)
     assert told == [False, True]
 
 
 def test_a_second_change_before_the_first_is_done_leaves_nothing_behind(qtbot, qapp, pages):
     set_theme(qapp, "light", 2.0)
     set_theme(qapp, "dark", 1.5)
-    qtbot.waitUntil(is_worn)
+    qtbot.waitUntil(is_styled)
     assert looks(pages.widget(0)) == looks(pages.widget(1)) == {(DARK.third, round(11 * 1.5))}
 
 
@@ -125,14 +125,14 @@ def test_a_widget_that_is_gone_meanwhile_is_left_out(qtbot, qapp, pages):
     hidden = pages.widget(1)
     pages.removeWidget(hidden)
     hidden.deleteLater()
-    qtbot.waitUntil(is_worn)
+    qtbot.waitUntil(is_styled)
     assert looks(pages.widget(0)) == {(LIGHT.third, 11)}
 
 
 def test_a_look_that_is_taken_off_later_leaves_nothing_of_an_older_theme(qtbot, qapp, pages):
     label = pages.widget(1).findChild(QLabel)
     set_theme(qapp, "light", 2.0)
-    qtbot.waitUntil(is_worn)
+    qtbot.waitUntil(is_styled)
     set_look(label, role="")
     plain = QLabel("new")
     qtbot.addWidget(plain)
@@ -165,7 +165,7 @@ def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
         set_theme(qapp, "dark", scale)
     seen = [part for part in docks.findChildren(QWidget) if part.isVisible()]
     assert {part.font().pixelSize() for part in seen} == {18}
-    qtbot.waitUntil(is_worn)
+    qtbot.waitUntil(is_styled)
     assert {part.font().pixelSize() for part in docks.findChildren(QWidget)} == {18}
 
 
@@ -180,7 +180,7 @@ def test_what_reckons_with_a_hidden_page_grows_with_it(qtbot, qapp):
     set_theme(qapp, "dark", 2.0)
     # What was asked before the hidden page wears the new size is not kept.
     around.sizeHint()
-    qtbot.waitUntil(is_worn)
+    qtbot.waitUntil(is_styled)
     margins = column.contentsMargins()
     room = margins.left() + margins.right()
     assert around.sizeHint().width() - room == pages.widget(1).sizeHint().width()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.app.shell.state import State, TrainingRun
+from semblance.app.shell.state import Change, State, TrainingRun
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -26,10 +26,19 @@ def state(qapp) -> State:
 
 @pytest.fixture
 def heard(state) -> list[str]:
-    """The names of the signals as they come."""
+    """What each change consists of, as it comes."""
     names: list[str] = []
-    for name in ("library", "cases", "metric", "query", "ranking", "training", "search", "options"):
-        getattr(state, f"{name}_changed").connect(lambda name=name: names.append(name))
+    told = (
+        Change.LIBRARY,
+        Change.CASES,
+        Change.METRIC,
+        Change.QUERY,
+        Change.RANKING,
+        Change.TRAINING,
+        Change.SEARCH,
+        Change.OPTIONS,
+    )
+    state.changed.connect(lambda change: names.extend(one.name.lower() for one in told if change & one))
     return names
 
 

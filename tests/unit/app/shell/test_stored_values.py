@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QThread
 
-from semblance.app.shell import stored_values as module
-from semblance.app.shell.stored_values import KeptValues, kept_values
+from semblance.app.shell.stored_values import StoredValues, stored_values
 
 
 @pytest.fixture
@@ -23,9 +22,9 @@ def test_nobody_waits_for_the_disk(store, monkeypatch):
         def start(self) -> None:
             held.append(self)
 
-    kept, file = KeptValues(store), Path(store.fileName())
+    kept, file = StoredValues(store), Path(store.fileName())
     with monkeypatch.context() as patched:
-        patched.setattr(module, "QThread", Held)
+        patched.setattr("semblance.app.shell.jobs.QThread", Held)
         for number in range(5):
             kept.put("theme", f"look {number}")
             kept.put(f"other {number}", number)
@@ -39,7 +38,7 @@ def test_nobody_waits_for_the_disk(store, monkeypatch):
 
 
 def test_what_is_put_during_a_writing_is_written_without_being_asked(store, qtbot):
-    kept, file = KeptValues(store), Path(store.fileName())
+    kept, file = StoredValues(store), Path(store.fileName())
     kept.put("one", "1")
     kept.put("two", "2")
     qtbot.waitUntil(lambda: file.exists() and "two=2" in file.read_text(encoding="utf-8"))
@@ -47,14 +46,14 @@ def test_what_is_put_during_a_writing_is_written_without_being_asked(store, qtbo
 
 
 def test_all_who_ask_have_the_same(store):
-    kept = kept_values(store)
+    kept = stored_values(store)
     kept.put("theme", "light")
-    assert kept_values(store).get("theme") == "light"
+    assert stored_values(store).get("theme") == "light"
     kept.wait()
 
 
 def test_what_another_program_wrote_is_seen_after_the_next_writing(store):
-    kept, other = KeptValues(store), KeptValues(store)
+    kept, other = StoredValues(store), StoredValues(store)
     other.put("recent", "theirs")
     other.wait()
     assert kept.get("recent") is None
@@ -65,7 +64,7 @@ def test_what_another_program_wrote_is_seen_after_the_next_writing(store):
 
 def test_where_nothing_can_be_written_values_hold_until_the_end(qapp, tmp_path):
     (tmp_path / "settings.ini").mkdir()
-    kept = KeptValues(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    kept = StoredValues(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     kept.put("theme", "light")
     kept.wait()
     assert kept.get("theme") == "light"

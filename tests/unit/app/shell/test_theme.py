@@ -64,7 +64,7 @@ def test_a_change_is_told_and_reaches_widgets(qtbot, qapp) -> None:
     set_theme(qapp, "dark")
     label = QLabel("x")
     qtbot.addWidget(label)
-    with qtbot.waitSignal(themes.news.changed):
+    with qtbot.waitSignal(themes.theme_signals.changed):
         set_theme(qapp, "light", 1.5)
     assert theme().name == "light"
     assert theme().px(12) == 18
@@ -148,7 +148,7 @@ def test_the_look_loads_nothing_heavy() -> None:
 
 
 def test_a_long_tip_is_shown_in_lines_and_never_as_html():
-    words = plain_tip("Area under the curve: " + "how often a case with it stands before one without, " * 4)
+    words = plain_tip("Area under the curve: " + "how often a case with it comes before one without it, " * 4)
     assert max(map(len, words.split("\n"))) <= TIP_LETTERS
     assert len(words.split("\n")) > 1
     assert plain_tip("One\ntwo") == "One\ntwo"

@@ -6,17 +6,15 @@ from PIL import Image as PILImage
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.viewer.image_menu import copy_seen, image_menu, save_seen
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import Window
-from semblance.app.viewer.window_presets import MOST, forget_preset, keep_preset, own_presets
+from semblance.app.viewer.window_presets import MOST, delete_preset, save_preset, saved_presets
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
+from tests.helpers.contexts import make_context
 from tests.helpers.showing import on_screen
 
 
@@ -44,27 +42,27 @@ def set_window_level(view, low, high):
 
 def test_greys_are_kept_by_name_and_come_back_by_key(view, settings):
     set_window_level(view, -200, 300)
-    keep_preset(view, settings, " Liver ")
+    save_preset(view, settings, " Liver ")
     set_window_level(view, 0, 10)
     QTest.keyClick(view, "8")
     assert greys(view) == (-200, 300)
-    assert [(p.name, p.width, p.level) for p in own_presets(Settings())] == [("Liver", 500, 50)]
+    assert [(p.name, p.width, p.level) for p in saved_presets(Settings())] == [("Liver", 500, 50)]
 
 
 def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
     for low in (-100, -50):
         set_window_level(view, low, 100)
-        keep_preset(view, settings, "Mine")
-    assert [p.width for p in own_presets(settings)] == [150]
-    forget_preset(view, settings, "Mine")
-    assert own_presets(settings) == ()
-    assert view.own_presets == ()
+        save_preset(view, settings, "Mine")
+    assert [p.width for p in saved_presets(settings)] == [150]
+    delete_preset(view, settings, "Mine")
+    assert saved_presets(settings) == ()
+    assert view.saved_presets == ()
 
 
 def test_no_more_than_can_be_listed_are_kept(view, settings):
     for number in range(MOST + 5):
-        keep_preset(view, settings, f"p{number}")
-    names = [p.name for p in own_presets(settings)]
+        save_preset(view, settings, f"p{number}")
+    names = [p.name for p in saved_presets(settings)]
     assert len(names) == MOST
     assert names[-1] == f"p{MOST + 4}"
 
@@ -72,18 +70,18 @@ def test_no_more_than_can_be_listed_are_kept(view, settings):
 @pytest.mark.parametrize("text", ["nonsense", "[[1]]", '{"a": 1}', '[["a", "b", "c"]]', "null"])
 def test_damaged_settings_give_no_presets(settings, text):
     settings.set_text("presets", text)
-    assert own_presets(settings) == ()
+    assert saved_presets(settings) == ()
 
 
 @pytest.fixture
 def context(settings):
     jobs = Jobs()
-    yield Context(State(), jobs, Messages(), settings)
+    yield make_context(jobs, settings)
     jobs.shutdown()
 
 
 def test_the_menu_offers_them(view, context):
-    keep_preset(view, context.settings, "Liver")
+    save_preset(view, context.settings, "Liver")
     texts = [action.text() for action in image_menu(view, context, view).actions()]
     assert "Liver\t8" in texts
     assert "Lung\t7" in texts

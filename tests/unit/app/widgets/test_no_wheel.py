@@ -5,12 +5,12 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
-from semblance.app.widgets.no_wheel import Choice, Slide
+from semblance.app.widgets.no_wheel import NoWheelComboBox, NoWheelSlider
 
 
 @pytest.mark.parametrize("kind", ["choice", "slide"])
 def test_the_wheel_scrolls_the_panel_and_leaves_the_value(qtbot, kind: str) -> None:
-    choice, slide = Choice(), Slide(Qt.Orientation.Horizontal)
+    choice, slide = NoWheelComboBox(), NoWheelSlider(Qt.Orientation.Horizontal)
     choice.addItems(["one", "two", "three"])
     choice.setCurrentIndex(1)
     slide.setValue(40)

@@ -234,7 +234,7 @@ def test_the_start_page_leads_on(qtbot) -> None:
         ("Try the demo", start.demo_wanted),
         ("Choose a folder…", start.new_wanted),
         ("Open…", start.open_wanted),
-        ("What is a metric? A finding? Words used here", start.words_wanted),
+        ("What is a metric? What is a finding? Open the glossary", start.words_wanted),
     ):
         with qtbot.waitSignal(signal):
             qtbot.mouseClick(button(start, text), Qt.MouseButton.LeftButton)
@@ -342,13 +342,13 @@ def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
 
 
 def test_the_title_of_a_section_has_room_before_the_note_behind_it(qtbot):
-    head = SectionHeader("What made the distance", note="untick to omit")
+    head = SectionHeader("Contributions to the distance", note="untick to leave out")
     qtbot.addWidget(head)
     head.resize(400, 28)
     head.show()
-    assert head._note.shown_text() == "untick to omit"
+    assert head._note.shown_text() == "untick to leave out"
     head.resize(head._title.sizeHint().width() + 40, 28)
     head.layout().activate()
-    assert head._title.shown_text() == "What made the distance"
+    assert head._title.shown_text() == "Contributions to the distance"
     assert head._note.shown_text().strip() == "", "a part of a hint says nothing"
-    assert "untick to omit" in head._note.toolTip()
+    assert "untick to leave out" in head._note.toolTip()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from semblance.app.widgets.thumbnail_loader import Done, Thumbnails, as_image
+from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, as_image
 
 
 @dataclass
@@ -47,7 +47,7 @@ def worker() -> Worker:
 
 
 def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch, batch=3, in_flight=1)
+    images = ThumbnailLoader(worker.fetch, batch=3, in_flight=1)
     for row in (1, 2, 3, 4, 1):
         assert images.get(row) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
@@ -56,7 +56,7 @@ def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
 
 
 def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch, in_flight=2)
+    images = ThumbnailLoader(worker.fetch, in_flight=2)
     images.get(1)
     qtbot.waitUntil(lambda: bool(worker.asked))
     images.get(1)
@@ -65,7 +65,7 @@ def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
 
 
 def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch)
+    images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.asked))
     with qtbot.waitSignal(images.ready) as told:
@@ -78,7 +78,7 @@ def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
 
 
 def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch)
+    images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer(broken=(7,))
@@ -93,7 +93,7 @@ def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
 
 
 def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch)
+    images = ThumbnailLoader(worker.fetch)
     images.get(1)
     images.get(2)
     qtbot.waitUntil(lambda: bool(worker.asked))
@@ -105,7 +105,7 @@ def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None
 
 def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> None:
     size = as_image(grey(0)).sizeInBytes()
-    images = Thumbnails(worker.fetch, limit=2 * size)
+    images = ThumbnailLoader(worker.fetch, limit=2 * size)
     for row in (1, 2):
         images.get(row)
     qtbot.waitUntil(lambda: bool(worker.asked))
@@ -120,7 +120,7 @@ def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> Non
 
 
 def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch)
+    images = ThumbnailLoader(worker.fetch)
     images.get(1)
     qtbot.waitUntil(lambda: bool(worker.asked))
     images.clear()
@@ -131,7 +131,7 @@ def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> N
 
 
 def test_only_so_many_wait(qtbot, worker: Worker) -> None:
-    images = Thumbnails(worker.fetch, batch=10, in_flight=9, waiting=2)
+    images = ThumbnailLoader(worker.fetch, batch=10, in_flight=9, waiting=2)
     for row in range(5):
         images.get(row)
     qtbot.waitUntil(lambda: bool(worker.asked))

@@ -10,13 +10,13 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 def shown(window) -> set[str]:
-    return {name for name, dock in window.docks.items() if dock.isVisible()}
+    return {name for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
 
 
 def test_panels_are_there_again_after_a_library_was_closed_from_a_page_on_the_whole_window(library):
     with open_window(library) as window:
         before = shown(window)
-        window.full.two_metrics()
+        window.parts.full.two_metrics()
         settle(window)
         close_library(window.context)
         settle(window)
@@ -34,7 +34,7 @@ def test_the_start_page_stays_alone_when_text_becomes_large(library):
         assert not shown(window)
         for command in ("text_larger", "text_smaller"):
             for _ in range(5):
-                window.actions_[command].trigger()
+                window.context.actions[command].trigger()
             settle(window)
             assert not shown(window)
         window.open_library(library)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QToolButton
 
 from semblance.app.screenshot import settle
 from semblance.app.shell.theme import theme
-from semblance.app.window.icon_bar import LibraryRail
+from semblance.app.window.icon_bar import LibraryIconBar
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -16,35 +16,35 @@ LEFT = Qt.MouseButton.LeftButton
 
 def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
     with open_window(library) as window:
-        dock = window.docks["library"]
+        dock = window.parts.layout.docks["library"]
         assert not dock.folded
         window.resize(1100, 700)
         assert dock.folded
-        assert not window.library.isVisible()
+        assert not window.panels.library.isVisible()
         opener = next(
-            b for b in dock.findChild(LibraryRail).findChildren(QToolButton) if "Filter" in b.toolTip()
+            b for b in dock.findChild(LibraryIconBar).findChildren(QToolButton) if "Filter" in b.toolTip()
         )
         qtbot.mouseClick(opener, LEFT)
         assert not dock.folded
-        assert window.library.search.isVisible()
+        assert window.panels.library.search.isVisible()
         window.resize(1440, 800)
         window.resize(1100, 700)
         assert dock.folded
         window.resize(1440, 800)
-        assert window.library.isVisible()
+        assert window.panels.library.isVisible()
         assert not opener.isVisible()
 
 
 def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_changes_its_place(library):
     with open_window(library) as window:
-        dock = window.docks["library"]
-        window.library.grid.setFocus()
-        parents = {window.library: window.library.parent(), dock: dock.parent()}
+        dock = window.parts.layout.docks["library"]
+        window.panels.library.grid.setFocus()
+        parents = {window.panels.library: window.panels.library.parent(), dock: dock.parent()}
         window.resize(1100, 700)
-        assert isinstance(window.focusWidget().parent(), LibraryRail)
+        assert isinstance(window.focusWidget().parent(), LibraryIconBar)
         assert dock.width() == window.focusWidget().parent().width()
         window.resize(1440, 800)
-        assert window.library.grid.hasFocus()
+        assert window.panels.library.grid.hasFocus()
         assert {widget: widget.parent() for widget in parents} == parents
 
 
@@ -65,7 +65,7 @@ def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
     with open_window(library) as window:
         window.resize(1440, 860)
         settle(window)
-        query = Paints(window.query.header)
+        query = Paints(window.panels.query.header)
         window.resize(1300, 860)
         settle(window)
         assert query.count == 1
@@ -73,77 +73,77 @@ def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
 
 def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
     with open_window(library) as window:
-        dock, goes = window.docks["library"], window.actions_["go_library"]
-        assert not window.library.fold_button.isVisible()
+        dock, goes = window.parts.layout.docks["library"], window.context.actions["go_library"]
+        assert not window.panels.library.fold_button.isVisible()
         window.resize(1100, 700)
         goes.trigger()
         assert not dock.folded
-        assert window.library.grid.hasFocus()
-        assert window.library.fold_button.isVisible()
+        assert window.panels.library.grid.hasFocus()
+        assert window.panels.library.fold_button.isVisible()
         goes.trigger()
         assert dock.folded
         assert dock.widget().isAncestorOf(window.focusWidget())
         goes.trigger()
-        window.library.fold_button.click()
+        window.panels.library.fold_button.click()
         assert dock.folded
         window.resize(1440, 800)
         goes.trigger()
         goes.trigger()
         assert not dock.folded
-        assert not window.library.fold_button.isVisible()
+        assert not window.panels.library.fold_button.isVisible()
 
 
 def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(library):
     with open_window(library) as window:
         window.resize(1100, 700)
-        dock = window.docks["library"]
+        dock = window.parts.layout.docks["library"]
         window.state.set_library(window.state.library)
         settle(window)
         assert dock.folded
-        assert not window.library.grid.hasFocus()
+        assert not window.panels.library.grid.hasFocus()
         assert dock.widget().isAncestorOf(window.focusWidget())
-        window.actions_["go_library"].trigger()
+        window.context.actions["go_library"].trigger()
         assert not dock.folded
-        assert window.library.grid.hasFocus()
+        assert window.panels.library.grid.hasFocus()
 
 
 def test_larger_text_makes_a_window_narrow(library):
     with open_window(library) as window:
         for _ in range(3):
-            window.actions_["text_larger"].trigger()
+            window.context.actions["text_larger"].trigger()
         assert theme().text_scale == 1.5
         settle(window)
-        assert window.docks["library"].folded
+        assert window.parts.layout.docks["library"].folded
         for _ in range(3):
-            window.actions_["text_smaller"].trigger()
+            window.context.actions["text_smaller"].trigger()
         settle(window)
-        assert not window.docks["library"].folded
+        assert not window.parts.layout.docks["library"].folded
 
 
 def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(library):
     with open_window(library) as window:
         window.resize(1280, 800)
         settle(window)
-        docks, over = window.docks, window.tabifiedDockWidgets
+        docks, over = window.parts.layout.docks, window.tabifiedDockWidgets
         sizes = {name: dock.size() for name, dock in docks.items()}
         assert over(docks["query"]) == []
         for _ in range(5):
-            window.actions_["text_larger"].trigger()
+            window.context.actions["text_larger"].trigger()
         settle(window)
         assert theme().text_scale == 2.0
         assert set(over(docks["query"])) == {docks["side"], docks["evaluation"]}
         assert not docks["query"].visibleRegion().isEmpty()
-        window.show_side("train")
+        window.parts.layout.show_side("train")
         settle(window)
-        assert not window.train.train_button.visibleRegion().isEmpty()
-        window.actions_["go_evaluation"].trigger()
+        assert not window.panels.side.train.train_button.visibleRegion().isEmpty()
+        window.context.actions["go_evaluation"].trigger()
         settle(window)
-        assert window.focusWidget() is window.evaluation.header.chooser
-        assert not window.evaluation.header.chooser.visibleRegion().isEmpty()
+        assert window.focusWidget() is window.panels.evaluation.header.chooser
+        assert not window.panels.evaluation.header.chooser.visibleRegion().isEmpty()
         # A dock closed here stays where panels stand beside each other.
         docks["evaluation"].toggleViewAction().trigger()
         for _ in range(5):
-            window.actions_["text_smaller"].trigger()
+            window.context.actions["text_smaller"].trigger()
         settle(window)
         assert over(docks["query"]) == []
         assert {name: dock.size() for name, dock in docks.items()} == sizes
@@ -153,19 +153,19 @@ def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(libr
 @pytest.mark.parametrize("close_first", [False, True])
 def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
     with open_window(library) as window:
-        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["side"])
-        window.docks["query"].toggleViewAction().trigger()
-        window.show_side("refine")
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.parts.layout.docks["side"])
+        window.parts.layout.docks["query"].toggleViewAction().trigger()
+        window.parts.layout.show_side("refine")
         if close_first:
-            window.actions_["close_library"].trigger()
+            window.context.actions["close_library"].trigger()
     with open_window(library) as window:
-        train, query = window.docks["side"], window.docks["query"]
+        train, query = window.parts.layout.docks["side"], window.parts.layout.docks["query"]
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
         assert query.isHidden()
-        assert window.side.current == "refine"
+        assert window.panels.side.current == "refine"
         # The screen of tests is narrow: the library is folded, and what unfolds it has the keyboard.
-        assert window.docks["library"].folded
-        assert window.docks["library"].widget().isAncestorOf(window.focusWidget())
-        window.actions_["layout"].trigger()
+        assert window.parts.layout.docks["library"].folded
+        assert window.parts.layout.docks["library"].widget().isAncestorOf(window.focusWidget())
+        window.context.actions["layout"].trigger()
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
         assert query.isVisible()

@@ -134,7 +134,7 @@ def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):
         "request",
         lambda dialog: TrainRequest("bdm_v", "second", settings={"rounds": 2}),
     )
-    window.actions_["prepare_slider"].trigger()
+    window.context.actions["prepare_slider"].trigger()
     wait_for(window, lambda: window.state.metric.name == "second 70 %")
     assert asked
     assert set(sliders(window.state)) == {"between", "second"}
@@ -153,7 +153,7 @@ def test_the_dialog_says_what_it_will_do(window):
 
 
 def test_train_offers_it(qtbot, window):
-    window.show_side("train")
-    assert window.train.slider_button.isVisible()
-    window.train.set_learners(["euclidean"])
-    assert not window.train.slider_button.isVisible()
+    window.parts.layout.show_side("train")
+    assert window.panels.side.train.slider_button.isVisible()
+    window.panels.side.train.set_learners(["euclidean"])
+    assert not window.panels.side.train.slider_button.isVisible()

@@ -32,7 +32,7 @@ def window(tmp_path, monkeypatch, without_processes):
 
 
 def test_from_the_command_to_the_image(qtbot, window):
-    window.actions_["experiments"].trigger()
+    window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
     assert dialog.isVisible()
     dialog.form.learners.tick(["euclidean"])
@@ -44,21 +44,21 @@ def test_from_the_command_to_the_image(qtbot, window):
     assert dialog.results.preview.isVisible()
     assert dialog.results.preview.row == dialog.results.queries.case(0)
     qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
-    assert window.pages.currentWidget() is window.large
+    assert window.pages.currentWidget() is window.panels.large
     row = dialog.results.queries.case(0)
-    shown = window.state.columns.index_of_id(window.large.source.case)
+    shown = window.state.columns.index_of_id(window.panels.large.source.case)
     assert int(window.state.columns.case_row[shown]) == row
     assert not dialog.isVisible()
-    window.actions_["experiments"].trigger()
+    window.context.actions["experiments"].trigger()
     assert window.findChildren(ExperimentsDialog) == [dialog]
     assert dialog.isVisible()
     assert dialog._document["complete"]
 
 
 def test_a_case_of_another_library_is_named(window):
-    window.actions_["experiments"].trigger()
+    window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
     dialog.case_wanted.emit("/elsewhere/other.semblance", 1)
     said = window.context.messages.history[-1]
     assert said.what == "This case is of other.semblance."
-    assert window.pages.currentWidget() is window.ranking
+    assert window.pages.currentWidget() is window.panels.ranking

@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
-from semblance.app.window.panel_focus import panel_of_keyboard
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
@@ -26,42 +25,45 @@ def trained(tmp_path_factory):
 def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
-        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.keyClick(
             window, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
-        page = window.two_metrics
+        page = window.panels.two_metrics
         wait_for(window, lambda: page.columns.current() >= 0)
         assert window.pages.currentWidget() is page
         assert page.columns.hasFocus()
-        assert panel_of_keyboard(window) == "two_metrics"
+        assert window.parts.commands.focus.panel_of_keyboard() == "two_metrics"
         qtbot.keyClick(page.columns, Qt.Key.Key_Down)
         row = page.columns.current()
         qtbot.keyClick(page.columns, Qt.Key.Key_Return)
         settle(window)
-        assert window.full.comparing
+        assert window.parts.full.comparing
         assert (
-            window.state.columns.ids[window.state.columns.index_of_row(row)] == window.compare.current_case()
+            window.state.columns.ids[window.state.columns.index_of_row(row)]
+            == window.panels.compare.current_case()
         )
-        qtbot.keyClick(window.compare.panes[1].view, Qt.Key.Key_Escape)
+        qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_Escape)
         settle(window)
         assert window.pages.currentWidget() is page
         assert page.columns.current() == row
         qtbot.keyClick(page.columns, Qt.Key.Key_Escape)
         settle(window)
-        assert window.pages.currentWidget() is window.ranking
-        assert {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()} == before
+        assert window.pages.currentWidget() is window.panels.ranking
+        assert {
+            name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
+        } == before
 
 
 def test_closing_the_library_leaves_two_metrics(trained):
     with open_window(trained) as window:
         asked(window)
-        window.actions_["two_metrics"].trigger()
+        window.context.actions["two_metrics"].trigger()
         settle(window)
-        window.actions_["close_library"].trigger()
+        window.context.actions["close_library"].trigger()
         settle(window)
         assert window.pages.currentWidget() is window.start_page
-        assert not window.actions_["two_metrics"].isEnabled()
+        assert not window.context.actions["two_metrics"].isEnabled()
 
 
 def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, trained, tmp_path):
@@ -69,20 +71,20 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
     shutil.copytree(trained, library)
     with open_window(library) as window:
         asked(window)
-        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.keyClick(
             window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
-        page = window.ask_next
+        page = window.panels.ask_next
         wait_for(window, lambda: page.questions.question is not None)
-        assert window.full.asking
+        assert window.parts.full.asking
         assert page.hasFocus()
-        assert panel_of_keyboard(window) == "ask_next"
+        assert window.parts.commands.focus.panel_of_keyboard() == "ask_next"
         first = page.questions.question
         qtbot.keyClick(page, Qt.Key.Key_B)
         settle(window)
         assert window.state.judged == 2
-        window.actions_["undo_judgement"].trigger()
+        window.context.actions["undo_judgement"].trigger()
         settle(window)
         assert window.state.judged == 0
         assert page.questions.question == first
@@ -90,8 +92,10 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         settle(window)
         qtbot.keyClick(page, Qt.Key.Key_Escape)
         settle(window)
-        assert window.pages.currentWidget() is window.ranking
-        assert {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()} == before
+        assert window.pages.currentWidget() is window.panels.ranking
+        assert {
+            name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
+        } == before
         assert window.state.judged == 2
 
 
@@ -100,32 +104,32 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
     shutil.copytree(trained, library)
     with open_window(library) as window:
         asked(window)
-        window.actions_["refine"].trigger()
-        section = window.question
+        window.context.actions["refine"].trigger()
+        section = window.panels.side.question
         wait_for(window, lambda: section.questions.question is not None)
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.judged == 2
         section.head.action_wanted.emit()
         settle(window)
-        assert window.full.asking
+        assert window.parts.full.asking
 
 
 def test_the_map_takes_room_and_gives_it_back(trained):
     with open_window(trained) as window:
         asked(window)
-        dock = window.docks["evaluation"]
+        dock = window.parts.layout.docks["evaluation"]
         before = dock.height()
-        window.actions_["map"].trigger()
+        window.context.actions["map"].trigger()
         wait_for(window, lambda: dock.height() > before + 50)
-        window.evaluation.header.tabs.setCurrentIndex(0)
+        window.panels.evaluation.header.tabs.setCurrentIndex(0)
         wait_for(window, lambda: abs(dock.height() - before) <= 2)
-        window.actions_["map"].trigger()
+        window.context.actions["map"].trigger()
         wait_for(window, lambda: dock.height() > before + 50)
         window.resizeDocks([dock], [dock.height() - 30], Qt.Orientation.Vertical)
         settle(window)
         chosen = dock.height()
-        window.evaluation.header.tabs.setCurrentIndex(0)
+        window.panels.evaluation.header.tabs.setCurrentIndex(0)
         settle(window)
         assert dock.height() == chosen, "whoever sized it keeps that size"
 
@@ -133,12 +137,12 @@ def test_the_map_takes_room_and_gives_it_back(trained):
 def test_the_next_start_does_not_begin_with_the_room_of_the_map(trained):
     with open_window(trained) as window:
         asked(window)
-        before = window.docks["evaluation"].height()
-        window.actions_["map"].trigger()
-        wait_for(window, lambda: window.docks["evaluation"].height() > before + 50)
+        before = window.parts.layout.docks["evaluation"].height()
+        window.context.actions["map"].trigger()
+        wait_for(window, lambda: window.parts.layout.docks["evaluation"].height() > before + 50)
     with open_window(trained) as window:
         settle(window)
-        assert abs(window.docks["evaluation"].height() - before) <= 2
+        assert abs(window.parts.layout.docks["evaluation"].height() - before) <= 2
 
 
 def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
@@ -147,9 +151,9 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
         qtbot.keyClick(
             window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
-        panel = window.evaluation.map
+        panel = window.panels.evaluation.map
         wait_for(window, lambda: panel.map is not None and panel.map.kept is not None)
-        view, library, ranking = panel.view, window.library.grid, window.ranking.grid
+        view, library, ranking = panel.view, window.panels.library.grid, window.panels.ranking.grid
         assert window.focusWidget() is view
         qtbot.keyClick(view, Qt.Key.Key_Right)
         row = view.current()
@@ -161,8 +165,8 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
         some = panel.map.rows[2:9]
         view.picked.emit(some)
         assert len(library.deck()) == 7
-        assert window.library.unpick.isVisible()
-        window.library.unpick.click()
+        assert window.panels.library.unpick.isVisible()
+        window.panels.library.unpick.click()
         assert len(library.deck()) == 24
         rows = [library.deck().case_row(place) for place in range(3)]
         library.setFocus()

@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
-from semblance.app.window.panel_focus import panel_of_keyboard
 from tests.helpers.windows import asked, open_window
 
 LEFT = Qt.MouseButton.LeftButton
@@ -17,95 +16,97 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
     with open_window(library) as window:
         asked(window)
-        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
-        window.ranking.grid.setFocus()
-        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
-        window.actions_["compare"].trigger()
+        before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
+        window.panels.ranking.grid.setFocus()
+        qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_Home)
+        window.context.actions["compare"].trigger()
         settle(window)
-        assert window.full.comparing
-        assert not any(dock.isVisible() for dock in window.docks.values())
-        assert window.compare.current_case() == window.state.ranking.ranked[0].case_id
-        assert panel_of_keyboard(window) == "compare"
-        qtbot.keyClick(window.compare.panes[1].view, Qt.Key.Key_Escape)
+        assert window.parts.full.comparing
+        assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
+        assert window.panels.compare.current_case() == window.state.ranking.ranked[0].case_id
+        assert window.parts.commands.focus.panel_of_keyboard() == "compare"
+        qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_Escape)
         settle(window)
-        assert not window.full.comparing
-        after = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        assert not window.parts.full.comparing
+        after = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         assert after == before
 
 
 def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
     with open_window(library) as window:
         asked(window)
-        window.full.compare(window.state.ranking.ranked[0].row)
+        window.parts.full.compare(window.state.ranking.ranked[0].row)
         settle(window)
-        window.actions_["close_library"].trigger()
+        window.context.actions["close_library"].trigger()
         settle(window)
         assert window.pages.currentWidget() is window.start_page
-        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
 
 
 def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
     with open_window(library) as window:
         asked(window)
-        sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
-        qtbot.mouseDClick(window.query.header, LEFT)
+        sizes = {name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
+        qtbot.mouseDClick(window.panels.query.header, LEFT)
         settle(window)
-        assert window.pages.currentWidget() is window.large
-        assert window.large.view.image is not None
-        assert not any(dock.isVisible() for dock in window.docks.values())
-        assert not window.docks["query"].isFloating()
-        assert panel_of_keyboard(window) == "large"
-        panes = (window.query.pane, *window.compare.panes)
+        assert window.pages.currentWidget() is window.panels.large
+        assert window.panels.large.view.image is not None
+        assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
+        assert not window.parts.layout.docks["query"].isFloating()
+        assert window.parts.commands.focus.panel_of_keyboard() == "large"
+        panes = (window.panels.query.pane, *window.panels.compare.panes)
         assert [pane.slices._resting for pane in panes] == [True, True, True]
-        qtbot.keyClick(window.large.view, Qt.Key.Key_Escape)
+        qtbot.keyClick(window.panels.large.view, Qt.Key.Key_Escape)
         settle(window)
-        assert window.pages.currentWidget() is window.ranking
-        assert window.large.view.image is None
+        assert window.pages.currentWidget() is window.panels.ranking
+        assert window.panels.large.view.image is None
         assert [pane.slices._resting for pane in panes] == [False, True, True]
-        assert {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()} == sizes
+        assert {
+            name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
+        } == sizes
 
 
 def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
     with open_window(library) as window:
         asked(window)
         row = int(window.state.columns.case_row[5])
-        window.library.grid.set_current(row)
-        window.library.grid.setFocus()
-        window.actions_["view_large"].trigger()
+        window.panels.library.grid.set_current(row)
+        window.panels.library.grid.setFocus()
+        window.context.actions["view_large"].trigger()
         settle(window)
-        assert window.large.source.case == window.state.columns.ids[5]
-        window.full.look_at_query()
+        assert window.panels.large.source.case == window.state.columns.ids[5]
+        window.parts.full.look_at_query()
         settle(window)
-        assert window.large.source.case == window.state.query.case
-        window.full.compare(window.state.ranking.ranked[0].row)
-        assert window.full.comparing
-        assert window.large.source is None
-        assert [pane.slices._resting for pane in window.compare.panes] == [False, False]
+        assert window.panels.large.source.case == window.state.query.case
+        window.parts.full.compare(window.state.ranking.ranked[0].row)
+        assert window.parts.full.comparing
+        assert window.panels.large.source is None
+        assert [pane.slices._resting for pane in window.panels.compare.panes] == [False, False]
 
 
 def test_closing_the_library_leaves_the_large_image(library):
     with open_window(library) as window:
-        window.full.look_at_case(int(window.state.columns.case_row[0]))
+        window.parts.full.look_at_case(int(window.state.columns.case_row[0]))
         settle(window)
-        window.actions_["close_library"].trigger()
+        window.context.actions["close_library"].trigger()
         settle(window)
         assert window.pages.currentWidget() is window.start_page
-        assert window.large.view.image is None
+        assert window.panels.large.view.image is None
 
 
 def test_the_header_is_that_of_what_is_looked_at(library):
     with open_window(library) as window:
-        window.library.grid.set_current(int(window.state.columns.case_row[3]))
-        window.library.grid.setFocus()
-        window.actions_["header"].trigger()
+        window.panels.library.grid.set_current(int(window.state.columns.case_row[3]))
+        window.panels.library.grid.setFocus()
+        window.context.actions["header"].trigger()
         settle(window)
-        dialog = window.commands._header
+        dialog = window.parts.commands._header
         told = {line.name: line.value for line in dialog.rows.found}
         assert told["Format"] == "PNG"
         assert Path(told["File"]).name == Path(window.state.columns.ids[3]).name
         dialog.close()
         asked(window)
-        window.query.header_wanted.emit()
+        window.panels.query.header_wanted.emit()
         settle(window)
         told = {line.name: line.value for line in dialog.rows.found}
         assert Path(told["File"]).name == Path(window.state.columns.ids[0]).name

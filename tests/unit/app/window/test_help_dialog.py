@@ -205,17 +205,17 @@ def test_pages_that_were_left_are_let_go(dialog, qapp):
 
 
 def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_seen(dialog, qtbot, monkeypatch):
-    from semblance.app.shell.theme import news
+    from semblance.app.shell.theme import theme_signals
 
     dialog.show_page("explanation")
     made: list[str] = []
     monkeypatch.setattr(help_pages, "text_of", lambda page: made.append(page) or "# Why")
-    news.changed.emit()
+    theme_signals.changed.emit()
     assert not made
     qtbot.waitUntil(lambda: bool(made))
     dialog.close()
     made.clear()
-    news.changed.emit()
+    theme_signals.changed.emit()
     qtbot.wait(20)
     assert not made
     dialog.show_page("explanation")

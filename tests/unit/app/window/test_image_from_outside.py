@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from semblance.app.operations import searching
+from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from tests.helpers.asked import ids
 from tests.helpers.striped import striped_library
@@ -18,11 +18,11 @@ def test_the_window_hides_the_patient_of_a_copied_library_image(tmp_path):
     image = shutil.copy(tmp_path / "images" / "level" / "p004.png", tmp_path / "copy.png")
     own = {"images/level/p004.png", "images/level/p005.png"}
     with open_window(library) as window:
-        searching.ask(window.context, Query(image=image))
+        search_operations.ask(window.context, Query(image=image))
         wait_for(window, lambda: window.state.ranking is not None)
         assert not own & set(ids(window.state.ranking))
         assert window.state.ranking.same_patient == 2
         assert len(window.state.ranking.vote.voters) == 10
         window.state.change_search(hide_same_patient=False)
-        searching.rank(window.context)
+        search_operations.rank(window.context)
         wait_for(window, lambda: own <= set(ids(window.state.ranking)))

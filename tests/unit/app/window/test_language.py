@@ -23,7 +23,7 @@ def test_it_goes_through_all_languages_and_is_kept_for_the_next_start(window):
     assert window.context.settings.language == ENGLISH
     seen = []
     for _ in LANGUAGES:
-        window.actions_["language"].trigger()
+        window.context.actions["language"].trigger()
         seen.append(window.context.settings.language)
         window.context.settings.save()
         assert Settings().language == seen[-1]
@@ -34,7 +34,7 @@ def test_it_goes_through_all_languages_and_is_kept_for_the_next_start(window):
 
 def test_what_is_shown_stays_as_it_is_until_then(window):
     before = window.top.menu["File"].title()
-    window.actions_["language"].trigger()
+    window.context.actions["language"].trigger()
     assert window.context.settings.language == "de"
     assert language.current_language() == ENGLISH
     assert window.top.menu["File"].title() == before == "&File"
@@ -43,5 +43,5 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
 def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
         with using_language(code):
-            told = tr_name("Deutsch or English")
+            told = tr_name("Switch language (Deutsch / English)")
         assert all(name in told for name in LANGUAGES.values()), own

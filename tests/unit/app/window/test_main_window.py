@@ -35,16 +35,16 @@ def drop(widget: QWidget, path: Path) -> None:
 
 def test_both_themes_and_every_text_size_can_be_drawn(library):
     with open_window(library) as window:
-        window.library.step(1)
+        window.panels.library.step(1)
         settle(window)
         for name in ("light", "dark"):
-            window.actions_["theme"].trigger()
+            window.context.actions["theme"].trigger()
             assert theme().name == window.context.settings.theme == name
-            window.actions_["text_larger"].trigger()
+            window.context.actions["text_larger"].trigger()
             settle(window)
             assert not window.grab().isNull()
         for _ in range(12):
-            window.actions_["text_smaller"].trigger()
+            window.context.actions["text_smaller"].trigger()
         assert theme().text_scale == 0.8
         settle(window)
         assert not window.grab().isNull()
@@ -56,21 +56,21 @@ def test_without_a_library_the_start_page_stands_alone(private_home):
     with open_window() as window:
         wait_for(window, lambda: window.built)
         assert window.start_page.isVisible()
-        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
 
 
 def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):
     with open_window(library) as window:
-        window.library.step(3)
+        window.panels.library.step(3)
         settle(window)
         asked = window.state.query
         assert window.state.ranking is not None
         qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
         assert window.start_page.isVisible()
-        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
         assert window.windowTitle() == "Semblance"
         assert window.context.settings.last_library is None
-        assert not window.actions_["report"].isEnabled()
+        assert not window.context.actions["report"].isEnabled()
         settle(window)
         window.start_page.recent_wanted.emit(str(library))
         settle(window)
@@ -82,27 +82,27 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
 def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
     with open_window(library) as window:
         window.activateWindow()
-        window.library.step(1)
+        window.panels.library.step(1)
         settle(window)
         where = {
-            "library": window.library.search,
-            "query": window.query.view,
-            "train": window.train.train_button,
-            "evaluation": window.evaluation.header._help,
-            "ranking": window.ranking.grid,
+            "library": window.panels.library.search,
+            "query": window.panels.query.view,
+            "train": window.panels.side.train.train_button,
+            "evaluation": window.panels.evaluation.header._help,
+            "ranking": window.panels.ranking.grid,
         }[panel]
         where.setFocus()
         assert where.hasFocus()
         qtbot.keyClick(where, Qt.Key.Key_F1)
-        text = window.commands._help.page.toPlainText()
-        assert text.casefold().startswith(panel)
+        text = window.parts.commands._help.page.toPlainText()
+        assert text.casefold().startswith({"ranking": "similar cases"}.get(panel, panel))
 
 
 def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
         qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        field = window.commands._palette.field
+        field = window.parts.commands._palette.field
         assert field.hasFocus()
         qtbot.keyClicks(field, "close libr")
         qtbot.keyClick(field, Qt.Key.Key_Return)
@@ -151,7 +151,7 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
     monkeypatch.setattr(library_commands, "ImportDialog", Asked)
     source = striped_folder(tmp_path / "images")
     with open_window() as window:
-        library_commands.bring_in(window, source)
+        window.parts.commands.library.open_or_import(source)
         wait_for(window, lambda: bool(seen))
         assert seen == [("folder", [])]
 
@@ -166,10 +166,12 @@ def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkey
 
     monkeypatch.setattr(library_commands, "ImportDialog", Asked)
     monkeypatch.setattr(
-        library_commands.libraries, "recognise", lambda _context, _source, answer: late.append(answer)
+        library_commands.library_operations,
+        "recognise",
+        lambda _context, _source, answer: late.append(answer),
     )
     with open_window() as window:
-        library_commands.bring_in(window, striped_folder(tmp_path / "images"))
+        window.parts.commands.library.open_or_import(striped_folder(tmp_path / "images"))
         found = recognise_source(tmp_path / "images")
         late[0](found)
         window.close()
@@ -184,14 +186,14 @@ def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkey
 def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
-        window.library.step(1)
+        window.panels.library.step(1)
         settle(window)
-        window.ranking.grid.setFocus()
-        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
-        window.actions_["copy_case_id"].trigger()
+        window.panels.ranking.grid.setFocus()
+        qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_Home)
+        window.context.actions["copy_case_id"].trigger()
         assert QGuiApplication.clipboard().text() == window.state.ranking.ranked[0].case_id
-        window.library.grid.setFocus()
-        window.actions_["copy_case_id"].trigger()
+        window.panels.library.grid.setFocus()
+        window.context.actions["copy_case_id"].trigger()
         assert QGuiApplication.clipboard().text() == window.state.query.case
 
 
@@ -218,13 +220,13 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
         settle(window)
         asked(window)
         for name in ("why", "train", "refine"):
-            window.show_side(name)
-        for tab in range(window.evaluation.header.tabs.count()):
-            window.evaluation.header.tabs.setCurrentIndex(tab)
-        window.full.look_at_query()
-        window.full.ask_next()
-        window.full.compare(window.state.ranking.ranked[0].row)
-        window.full.leave()
+            window.parts.layout.show_side(name)
+        for tab in range(window.panels.evaluation.header.tabs.count()):
+            window.panels.evaluation.header.tabs.setCurrentIndex(tab)
+        window.parts.full.look_at_query()
+        window.parts.full.ask_next()
+        window.parts.full.compare(window.state.ranking.ranked[0].row)
+        window.parts.full.leave()
         settle(window)
         assert window.isActiveWindow()
         QApplication.instance().removeEventFilter(seen)
@@ -234,10 +236,10 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
 def test_only_what_was_looked_at_is_built(library):
     with open_window(library) as window:
         asked(window)
-        assert window.full.pages() == {}
+        assert window.parts.full.pages() == {}
         before = len(window.findChildren(QWidget))
-        window.full.look_at_query()
-        assert list(window.full.pages()) == ["large"]
+        window.parts.full.look_at_query()
+        assert list(window.parts.full.pages()) == ["large"]
         assert len(window.findChildren(QWidget)) > before
 
 
@@ -260,10 +262,12 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
 
     monkeypatch.setattr(library_commands.QFileDialog, "getOpenFileName", choose)
     monkeypatch.setattr(
-        library_commands, "bring_in", lambda _window, source, into=None: given.append((source, into))
+        library_commands.LibraryCommands,
+        "open_or_import",
+        lambda _commands, source, into=None: given.append((source, into)),
     )
     with open_window(library) as window:
-        window.actions_["import_file"].trigger()
-        window.actions_["import_file"].trigger()
+        window.context.actions["import_file"].trigger()
+        window.context.actions["import_file"].trigger()
     assert given == [(tmp_path / "more.zip", library)] * 2
     assert begun == ["", str(tmp_path)]

@@ -7,7 +7,6 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from semblance.app import screenshot
-from semblance.app.library import maintenance_commands
 from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
@@ -38,10 +37,10 @@ def test_a_library_is_backed_up_and_restored_from_the_menu(library, chosen, tmp_
     backup, again = tmp_path / "b.zip", tmp_path / "Again.semblance"
     chosen += [str(backup), str(backup), str(again)]
     with open_window(library) as window:
-        window.actions_["back_up"].trigger()
+        window.context.actions["back_up"].trigger()
         wait_for(window, backup.exists)
         assert [line["what"] for line in read_exports(library)] == ["backup"]
-        window.actions_["restore"].trigger()
+        window.context.actions["restore"].trigger()
         wait_for(window, lambda: window.state.path == again)
         assert len(window.state.columns.ids) == 8
     assert chosen == []
@@ -51,7 +50,7 @@ def test_no_answer_does_nothing(library, chosen, tmp_path):
     chosen += ["", "", str(tmp_path / "b.zip"), ""]
     with open_window(library) as window:
         for command in ("back_up", "restore", "restore"):
-            window.actions_[command].trigger()
+            window.context.actions[command].trigger()
         assert window.jobs.active == []
     assert not (tmp_path / "b.zip").exists()
 
@@ -59,7 +58,7 @@ def test_no_answer_does_nothing(library, chosen, tmp_path):
 def test_a_check_shows_what_it_found_and_mends_it(library):
     (library / "features" / "1.zarr" / "c" / "0" / "0").unlink()
     with open_window(library) as window:
-        dialog = maintenance_commands.check(window)
+        dialog = window.parts.commands.maintenance.check()
         wait_for(window, lambda: dialog.table.rowCount() == 1)
         assert dialog.table.item(0, 0).text() == "features"
         assert dialog.repair.isEnabled()
@@ -72,7 +71,7 @@ def test_a_check_shows_what_it_found_and_mends_it(library):
 
 def test_a_dialog_closed_before_the_answer_is_left_alone(library):
     with open_window(library) as window:
-        dialog = maintenance_commands.check(window)
+        dialog = window.parts.commands.maintenance.check()
         dialog.close()
         flush()
         wait_for(window, lambda: not window.jobs.active)
@@ -81,10 +80,10 @@ def test_a_dialog_closed_before_the_answer_is_left_alone(library):
 def test_a_check_that_cannot_be_made_says_so(library):
     with open_window(library) as window:
         shutil.move(library / "catalogue.sqlite", library / "gone")
-        dialog = maintenance_commands.check(window)
+        dialog = window.parts.commands.maintenance.check()
         while window.jobs.active:
             screenshot.QCoreApplication.processEvents()
-        assert dialog._told.text() == "The check could not be made."
+        assert dialog._told.text() == "The library could not be verified."
         assert any("is gone: it has no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()

@@ -23,7 +23,7 @@ class Window(QWidget):
             [
                 Entry("Train chosen learners", "Metric", lambda: self.ran.append("train"), "Ctrl+T", "play"),
                 Entry("Extract features…", "Features", lambda: self.ran.append("extract"), icon="layers"),
-                Entry("Write a report…", "File", lambda: self.ran.append("report"), enabled=False),
+                Entry("Create report…", "File", lambda: self.ran.append("report"), enabled=False),
             ]
         )
 

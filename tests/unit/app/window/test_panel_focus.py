@@ -23,14 +23,14 @@ def trained(tmp_path_factory):
 
 def asked(window):
     search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
-    wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+    wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
 
 def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
     with open_window(trained) as window:
         window.activateWindow()
-        assert window.focusWidget() is window.library.grid
-        assert window.library.grid.current() == window.library.grid.deck().case_row(0)
+        assert window.focusWidget() is window.panels.library.grid
+        assert window.panels.library.grid.current() == window.panels.library.grid.deck().case_row(0)
 
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
@@ -38,65 +38,65 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
         asked(window)
         window.activateWindow()
         for number, widget in (
-            (Qt.Key.Key_2, window.query.view),
-            (Qt.Key.Key_4, window.side.header.tabs),
-            (Qt.Key.Key_5, window.evaluation.header.tabs),
-            (Qt.Key.Key_1, window.library.grid),
-            (Qt.Key.Key_3, window.ranking.grid),
+            (Qt.Key.Key_2, window.panels.query.view),
+            (Qt.Key.Key_4, window.panels.side.header.tabs),
+            (Qt.Key.Key_5, window.panels.evaluation.header.tabs),
+            (Qt.Key.Key_1, window.panels.library.grid),
+            (Qt.Key.Key_3, window.panels.ranking.grid),
         ):
-            for dock in window.docks.values():
+            for dock in window.parts.layout.docks.values():
                 dock.hide()
-            qtbot.keyClick(window.ranking.grid, number, CTRL)
+            qtbot.keyClick(window.panels.ranking.grid, number, CTRL)
             settle(window)
             assert window.focusWidget() is widget
             assert widget.isVisible()
-        assert window.ranking.grid.current() == window.state.ranking.ranked[0].row
+        assert window.panels.ranking.grid.current() == window.state.ranking.ranked[0].row
 
 
 def test_a_folded_library_opens_for_the_key_that_leads_to_it(qtbot, trained):
     with open_window(trained) as window:
         window.resize(1280, 800)
         settle(window)
-        assert window.docks["library"].folded
+        assert window.parts.layout.docks["library"].folded
         qtbot.keyClick(window, Qt.Key.Key_1, CTRL)
         settle(window)
-        assert window.library.grid.isVisible()
-        assert window.focusWidget() is window.library.grid
+        assert window.panels.library.grid.isVisible()
+        assert window.focusWidget() is window.panels.library.grid
 
 
 def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
     with open_window(trained) as window:
-        window.resizeDocks([window.docks["library"]], [320], Qt.Orientation.Horizontal)
+        window.resizeDocks([window.parts.layout.docks["library"]], [320], Qt.Orientation.Horizontal)
         settle(window)
-        wide = window.docks["library"].width()
+        wide = window.parts.layout.docks["library"].width()
         assert wide > 250
         qtbot.keyClick(window, Qt.Key.Key_F, CTRL)
         settle(window)
-        assert window.docks["library"].width() == wide
+        assert window.parts.layout.docks["library"].width() == wide
 
 
 def test_a_large_image_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
         window.activateWindow()
-        for grid in (window.library.grid, window.ranking.grid):
+        for grid in (window.panels.library.grid, window.panels.ranking.grid):
             grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
             qtbot.keyClick(grid, Qt.Key.Key_L, CTRL)
-            wait_for(window, lambda: window.large.pane.view.image is not None)
-            assert window.full.open
+            wait_for(window, lambda: window.panels.large.pane.view.image is not None)
+            assert window.parts.full.open
             qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
             settle(window)
-            assert not window.full.open
+            assert not window.parts.full.open
             assert window.focusWidget() is grid
 
 
 def test_tab_reaches_the_cases_with_one_of_them_current(qtbot, trained):
     with open_window(trained) as window:
         window.activateWindow()
-        grid = window.library.grid
+        grid = window.panels.library.grid
         grid.set_current(-1)
         grid.clearFocus()
-        qtbot.keyClick(window.library.search, Qt.Key.Key_Tab)
+        qtbot.keyClick(window.panels.library.search, Qt.Key.Key_Tab)
         while window.focusWidget() is not grid:
             before = window.focusWidget()
             qtbot.keyClick(before, Qt.Key.Key_Tab)
@@ -108,7 +108,7 @@ def test_tab_reaches_the_cases_with_one_of_them_current(qtbot, trained):
 def test_f10_opens_the_first_menu_and_escape_leads_back(qtbot, trained):
     with open_window(trained) as window:
         window.activateWindow()
-        qtbot.keyClick(window.library.grid, Qt.Key.Key_F10)
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_F10)
         opened = QApplication.activePopupWidget()
         assert isinstance(opened, QMenu)
         assert opened is window.top.menu["File"]
@@ -116,28 +116,28 @@ def test_f10_opens_the_first_menu_and_escape_leads_back(qtbot, trained):
         qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
         # The menus' names keep the keyboard, so that Right opens the next; the second Escape leaves them.
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
-        assert window.focusWidget() is window.library.grid
+        assert window.focusWidget() is window.panels.library.grid
 
 
 def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
         window.activateWindow()
-        window.library.grid.setFocus()
-        qtbot.keyClick(window.library.grid, Qt.Key.Key_L, CTRL)
-        wait_for(window, lambda: window.large.pane.view.image is not None)
+        window.panels.library.grid.setFocus()
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_L, CTRL)
+        wait_for(window, lambda: window.panels.large.pane.view.image is not None)
         window.top.commands.setFocus()
         qtbot.keyClick(window.top.commands, Qt.Key.Key_Escape)
         settle(window)
-        assert not window.full.open
-        assert window.focusWidget() is window.library.grid
+        assert not window.parts.full.open
+        assert window.focusWidget() is window.panels.library.grid
 
 
 def test_a_key_leads_to_the_metric(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
         window.activateWindow()
-        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_6, CTRL)
+        qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_6, CTRL)
         picker = window.top.metric_picker
         assert window.focusWidget() is picker
         assert picker.accessibleName() == f"Metric: {window.state.metric.name}"
@@ -147,11 +147,11 @@ def test_a_key_leads_to_the_metric(qtbot, trained):
 def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
     with open_window(trained) as window:
         window.activateWindow()
-        buttons = window.evaluation.header.findChildren(QToolButton)
+        buttons = window.panels.evaluation.header.findChildren(QToolButton)
         button = next(one for one in buttons if one.accessibleName() == "Help for this panel (F1)")
         pressed = []
         button.clicked.connect(lambda: pressed.append(True))
-        window.evaluation.header.help_wanted.disconnect()
+        window.panels.evaluation.header.help_wanted.disconnect()
         button.setFocus()
         qtbot.keyClick(button, key)
         assert pressed == [True]
@@ -162,6 +162,6 @@ def test_messages_are_closed_by_a_key_from_anywhere(qtbot, trained):
         window.activateWindow()
         window.context.messages.warning("Something", "to read")
         assert window.message_bar.isVisible()
-        qtbot.keyClick(window.library.grid, Qt.Key.Key_X, CTRL | Qt.KeyboardModifier.ShiftModifier)
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_X, CTRL | Qt.KeyboardModifier.ShiftModifier)
         assert not window.message_bar.isVisible()
-        assert window.focusWidget() is window.library.grid
+        assert window.focusWidget() is window.panels.library.grid

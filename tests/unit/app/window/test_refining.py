@@ -15,7 +15,7 @@ from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_parts import thumbs_of
-from semblance.app.window import panels
+from semblance.app.window import case_menu
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
@@ -68,7 +68,7 @@ def answer_dialog(fill) -> None:
 def test_by_keyboard_alone(library):
     with open_window(library) as window:
         asked(window)
-        grid = window.ranking.grid
+        grid = window.panels.ranking.grid
         grid.setFocus()
         press(window, Qt.Key.Key_Home)
         press(window, Qt.Key.Key_U)
@@ -80,9 +80,9 @@ def test_by_keyboard_alone(library):
         assert in_force(window) == [Kind.ALIKE, Kind.NOT_ALIKE, Kind.NOT_ALIKE]
         press(window, Qt.Key.Key_Home)
         press(window, Qt.Key.Key_T)
-        assert window.ranking.judging.bar.isVisible()
+        assert window.panels.ranking.judging.bar.isVisible()
         press(window, Qt.Key.Key_Escape)
-        assert not window.ranking.judging.bar.isVisible()
+        assert not window.panels.ranking.judging.bar.isVisible()
         press(window, Qt.Key.Key_T)
         for _ in range(4):
             press(window, Qt.Key.Key_Right)
@@ -94,8 +94,8 @@ def test_by_keyboard_alone(library):
         press(window, Qt.Key.Key_Z, CTRL | SHIFT)
         assert len(in_force(window)) == 3
         press(window, Qt.Key.Key_J, CTRL)
-        assert window.side.current == "refine"
-        assert window.side.refine.list.isVisible()
+        assert window.panels.side.current == "refine"
+        assert window.panels.side.refine.list.isVisible()
 
         def name(dialog: SaveRefinedDialog) -> None:
             field = dialog.findChildren(QLineEdit)[0]
@@ -114,19 +114,19 @@ def test_by_keyboard_alone(library):
 def test_by_mouse_alone(qtbot, library):
     with open_window(library) as window:
         asked(window)
-        grid, refine = window.ranking.grid, window.side.refine
-        window.show_side("refine")
+        grid, refine = window.panels.ranking.grid, window.panels.side.refine
+        window.parts.layout.show_side("refine")
         up, _ = thumbs_of(grid.card_rect(1), grid._layout)
         qtbot.mouseMove(grid.viewport(), up.center())
         qtbot.mouseClick(grid.viewport(), LEFT, pos=up.center())
         settle(window)
         assert in_force(window) == [Kind.ALIKE]
-        assert window.judgements.isVisible()
+        assert window.panels.judgements.isVisible()
         assert len(refine.rows.rows) == 1
         qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
         settle(window)
         assert in_force(window) == []
-        assert not window.judgements.isVisible()
+        assert not window.panels.judgements.isVisible()
         qtbot.mouseClick(refine.redo, LEFT)
         settle(window)
         assert in_force(window) == [Kind.ALIKE]
@@ -141,20 +141,20 @@ def test_by_mouse_alone(qtbot, library):
         assert window.state.search.without == (), "the metric itself is without it"
         settle(window)
         assert not refine.save.isEnabled()
-        assert window.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
+        assert window.panels.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
 
 
 def test_letters_typed_into_a_field_judge_nothing(library):
     with open_window(library) as window:
         asked(window)
-        window.ranking.grid.set_current(window.ranking.grid.deck().case_row(0))
-        window.library.search.setFocus()
+        window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(0))
+        window.panels.library.search.setFocus()
         QTest.keyClicks(QApplication.focusWidget(), "dut")
         settle(window)
         assert window.state.judged == 0
-        window.query.view.setFocus()
+        window.panels.query.view.setFocus()
         press(window, Qt.Key.Key_T)
-        assert not window.ranking.grid.comparing.pending, "T turns the image there"
+        assert not window.panels.ranking.grid.comparing.pending, "T turns the image there"
 
 
 def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
@@ -166,22 +166,22 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
             def exec(self, _where: QPoint) -> None:
                 seen.append([action.text().partition("\t")[0] for action in self.actions()])
 
-        monkeypatch.setattr(panels, "Menu", Shown)
-        grid = window.ranking.grid
+        monkeypatch.setattr(case_menu, "Menu", Shown)
+        grid = window.panels.ranking.grid
         grid.setFocus()
         grid.set_current(grid.deck().case_row(0))
         grid.menu_wanted.emit(grid.current(), QPoint())
-        window.library.grid.setFocus()
-        window.library.grid.menu_wanted.emit(grid.current(), QPoint())
-        assert "Like the query" in seen[0]
-        assert "Closer to the query than…" in seen[0]
-        assert "Like the query" not in seen[1]
+        window.panels.library.grid.setFocus()
+        window.panels.library.grid.menu_wanted.emit(grid.current(), QPoint())
+        assert "More like this" in seen[0]
+        assert "Mark as closer than…" in seen[0]
+        assert "More like this" not in seen[1]
 
 
 def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
         asked(window)
-        window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.judging.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
         settle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
@@ -193,7 +193,7 @@ def test_judgements_come_back_with_the_library(library):
 def test_a_click_right_before_the_end_is_kept(library):
     with open_window(library) as window:
         asked(window)
-        window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.judging.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
     with open_window(library) as window:
         wait_for(window, lambda: window.state.asked is not None)
         assert in_force(window) == [Kind.ALIKE]
@@ -209,7 +209,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
         libraries.import_source(window.context, arriving, library, "folder")
         for place in (1, 3):
-            window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(place)])
+            window.panels.ranking.judging.judge(1, [window.panels.ranking.grid.deck().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
         said = [message.what for message in window.context.messages.history]
@@ -222,8 +222,8 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
 
 def test_gliding_can_be_turned_off(library):
     with open_window(library) as window:
-        assert window.actions_["glide"].isChecked()
-        window.actions_["glide"].trigger()
+        assert window.context.actions["glide"].isChecked()
+        window.context.actions["glide"].trigger()
     assert not Settings().flag("glide", default=True)
     with open_window(library) as window:
-        assert not window.actions_["glide"].isChecked()
+        assert not window.context.actions["glide"].isChecked()

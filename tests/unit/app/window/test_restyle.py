@@ -29,15 +29,15 @@ def plots_at_once(monkeypatch):
 def show(window: MainWindow, page: str) -> None:
     if page == "train":
         # The command would train.
-        window.show_side(page)
+        window.parts.layout.show_side(page)
     else:
-        window.actions_[page].trigger()
+        window.context.actions[page].trigger()
     settle(window)
 
 
 def go_on(window: MainWindow) -> None:
-    while window.full.open:
-        window.full.leave()
+    while window.parts.full.open:
+        window.parts.full.leave()
 
 
 def look(window: MainWindow, page: str) -> QImage:
@@ -45,7 +45,7 @@ def look(window: MainWindow, page: str) -> QImage:
     flush()
     if focused := window.focusWidget():
         focused.clearFocus()
-    for label in window.ranking.findChildren(ElidedLabel):
+    for label in window.panels.ranking.findChildren(ElidedLabel):
         # How long the search took differs.
         if label.text().endswith(" ms"):
             label.setText("24")
@@ -65,7 +65,7 @@ def at_rest(window: MainWindow) -> QImage:
 
 def images(window: MainWindow) -> dict[str, QImage]:
     """Every page, with the panels as wide as they usually are."""
-    window.actions_["layout"].trigger()
+    window.context.actions["layout"].trigger()
     settle(window)
     return {page: look(window, page) for page in PAGES}
 
@@ -74,7 +74,7 @@ def opened_and_seen(window: MainWindow) -> None:
     """Every page was seen, so that it is there."""
     window.resize(2200, 1400)
     asked(window)
-    window.ranking.grid.set_current(window.ranking.grid.deck().case_row(0))
+    window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(0))
     for page in PAGES:
         show(window, page)
         go_on(window)
@@ -82,7 +82,7 @@ def opened_and_seen(window: MainWindow) -> None:
 
 def change(window: MainWindow, *commands: str) -> None:
     for command in commands:
-        window.actions_[command].trigger()
+        window.context.actions[command].trigger()
     settle(window)
 
 

@@ -40,7 +40,7 @@ def library(tmp_path):
 
 def ask(window, place):
     search_operations.ask(window.context, Query(case=window.state.columns.ids[place]))
-    wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+    wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
 
 def answer(monkeypatch, name):
@@ -49,7 +49,7 @@ def answer(monkeypatch, name):
 
 def save_as(window, monkeypatch, name):
     answer(monkeypatch, name)
-    window.actions_["save_search"].trigger()
+    window.context.actions["save_search"].trigger()
     wait_for(window, lambda: window.state.search_name == name)
 
 
@@ -62,7 +62,7 @@ def kept(library):
 def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
-        view, grid = window.query.view, window.ranking.grid
+        view, grid = window.panels.query.view, window.panels.ranking.grid
         view.zoom_by(3)
         view.pan_by(11, -7)
         view.turn()
@@ -74,25 +74,25 @@ def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, mon
         assert window.windowTitle().startswith("first – ")
         seen = view.viewport, view.window_level, view.orientation
         current, scroll = grid.current(), grid.verticalScrollBar().value()
-        search, before = window.state.search, window.query.grab().toImage()
-        ranked = window.ranking.grid.grab().toImage()
+        search, before = window.state.search, window.panels.query.grab().toImage()
+        ranked = window.panels.ranking.grid.grab().toImage()
         settle(window)
         ask(window, 5)
         assert window.state.search_name == ""
         assert window.state.ledger != search.ledger
         assert view.viewport != seen[0]
         qtbot.keyClick(window, Qt.Key.Key_O, ALT)
-        dialog = window.commands.searches.dialog
+        dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["first"])
         assert dialog.focusWidget() is dialog.list, "Enter opens, it does not close"
         qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
-        wait_for(window, lambda: window.state.search_name == "first" and window.query.shows_query)
+        wait_for(window, lambda: window.state.search_name == "first" and window.panels.query.shows_query)
         settle(window)
         assert window.state.search == search
         assert (view.viewport, view.window_level, view.orientation) == seen
         assert (grid.current(), grid.verticalScrollBar().value()) == (current, scroll)
-        assert window.query.grab().toImage() == before
-        assert window.ranking.grid.grab().toImage() == ranked
+        assert window.panels.query.grab().toImage() == before
+        assert window.panels.ranking.grid.grab().toImage() == ranked
         assert [m for m in window.context.messages.history if m.level != "info"] == []
 
 
@@ -101,21 +101,21 @@ def test_every_change_is_kept_at_once(library):
         ask(window, 3)
         window.state.change_search(strength=0.4)
         wait_for(window, lambda: kept(library)[0] == 0.4)
-        window.query.view.zoom_by(2)
-        seen = window.query.view.viewport
+        window.panels.query.view.zoom_by(2)
+        seen = window.panels.query.view.viewport
         wait_for(window, lambda: kept(library)[1] == [seen.zoom, seen.x, seen.y])
 
 
 def test_the_next_start_shows_what_was_seen(library):
     with open_window(library) as window:
         ask(window, 2)
-        window.query.view.zoom_by(4)
-        seen, query = window.query.view.viewport, window.state.query
+        window.panels.query.view.zoom_by(4)
+        seen, query = window.panels.query.view.viewport, window.state.query
     close_loaded_metrics()
     with open_window(library) as window:
-        wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+        wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
         assert window.state.query == query
-        now = window.query.view.viewport
+        now = window.panels.query.view.viewport
         assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
 
 
@@ -156,8 +156,8 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         ask(window, 0)
         for name in ("one", "two"):
             save_as(window, monkeypatch, name)
-        window.actions_["searches"].trigger()
-        dialog = window.commands.searches.dialog
+        window.context.actions["searches"].trigger()
+        dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: len(dialog.names()) == 2)
         dialog.choose("one")
         answer(monkeypatch, "uno")
@@ -170,7 +170,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
             QInputDialog, "getText", lambda _of, _title, told, **_more: asked.append(told) or next(given)
         )
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
-        assert asked == ["Name", "There is a search named 'two' already. Another name:"]
+        assert asked == ["Name", "A search named 'two' exists already. Enter another name:"]
         assert set(dialog.names()) == {"uno", "two"}
         dialog.choose("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
@@ -186,8 +186,8 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         wait_for(window, lambda: dialog.names() == ["uno"])
         dialog.close()
         wait_for(window, lambda: not isValid(dialog))
-        window.actions_["searches"].trigger()
-        again = window.commands.searches.dialog
+        window.context.actions["searches"].trigger()
+        again = window.parts.commands.searches.dialog
         wait_for(window, lambda: again.bin_button.text() == "Deleted (1)")
         assert not again.undo_button.isVisible()
         (action,) = again.bin_button.menu().actions()
@@ -202,8 +202,8 @@ def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, libra
     with open_window(library) as window:
         ask(window, 0)
         save_as(window, monkeypatch, "one")
-        window.actions_["searches"].trigger()
-        dialog = window.commands.searches.dialog
+        window.context.actions["searches"].trigger()
+        dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["one"])
         dialog.choose("one")
         dialog.delete()
@@ -217,7 +217,7 @@ def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
         ask(window, 0)
         answer(monkeypatch, "one")
         for _ in range(2):
-            window.actions_["save_search"].trigger()
+            window.context.actions["save_search"].trigger()
             settle(window)
         (told,) = [m for m in window.context.messages.history if m.level == "error"]
         assert "already" in told.what
@@ -231,15 +231,15 @@ def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatc
         seen[0], seen[3] = seen[3], seen[0]
         saved_searches.save(library, "old", memory)
         now = [case.case_id for case in window.state.ranking.ranked]
-        window.actions_["searches"].trigger()
-        dialog = window.commands.searches.dialog
+        window.context.actions["searches"].trigger()
+        dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["old"])
         dialog.open_chosen()
         wait_for(window, lambda: window.state.search_name == "old")
         assert [case.case_id for case in window.state.ranking.ranked][:4] == [case for case, _, _ in seen[:4]]
         (told,) = window.message_bar.messages()
         assert "another order" in told.hint
-        window.actions_["rank_again"].trigger()
+        window.context.actions["rank_again"].trigger()
         settle(window)
         assert [case.case_id for case in window.state.ranking.ranked] == now
 

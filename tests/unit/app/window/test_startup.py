@@ -9,20 +9,30 @@ import pytest
 from semblance.app.screenshot import settle
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.preload import TO_COME
-from semblance.app.window.startup import PARTS
 from tests.helpers.windows import flush
+
+#: What is built, by the object that has it.
+PANELS = ("thumbnails", "concepts", "ranking", "library", "query", "side", "evaluation")
+PARTS = ("map_links", "search_view")
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 def test_who_starts_a_window_is_told_when_all_of_it_is_built(qapp, private_home):
     window = MainWindow()
-    there: list[list[str]] = []
+    built: list[bool] = []
+
+    def look() -> None:
+        parts = window.parts
+        built.append("docks" in vars(parts.layout))
+        built.extend(name in vars(parts.panels) for name in PANELS)
+        built.extend(name in vars(parts) for name in PARTS)
+
     window.show()
-    window.start(None, lambda: there.append([part for part in PARTS if part in vars(window)]))
-    assert there == []
+    window.start(None, look)
+    assert built == [] and "parts" not in vars(window)
     settle(window)
-    assert there == [list(PARTS)]
+    assert built and all(built)
     assert sys.modules.keys() >= set(TO_COME)
     window.close()
     window.deleteLater()

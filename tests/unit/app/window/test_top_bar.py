@@ -9,15 +9,12 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from semblance.app.metrics.emphasis_slider import LikenessSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import MENUS, Actions
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.top_bar import Picker, TopBar, with_keys
+from tests.helpers.contexts import make_context
 
 LONG = "Eine lange Bezeichnung"
 
@@ -30,9 +27,9 @@ def bar(qtbot):
     def make(labels: list[str], more: int = 0) -> TopBar:
         window = QWidget()
         qtbot.addWidget(window)
-        context = Context(State(window), Jobs(window), Messages(window), Settings())
+        context = make_context(Jobs(window))
         pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
-        bar = TopBar(Actions(window), pickers, LikenessSlider(context))
+        bar = TopBar(Actions(window), pickers, EmphasisSlider(context))
         bar.setParent(window)
         for number in range(more):
             bar.menus.addMenu(f"Menu {number}")

@@ -62,7 +62,7 @@ def test_a_library_that_cannot_be_opened_is_told_once_and_the_present_one_stays(
         settle(window)
         assert bad.name in last_error(window).what
         assert window.state.library is before
-        assert window.ranking.isVisible()
+        assert window.panels.ranking.isVisible()
         assert window.context.settings.last_library == library
 
 
@@ -87,11 +87,11 @@ def test_a_library_for_looking_only_says_so_and_allows_no_change(library, monkey
         assert window.state.library is not None
         assert not window.state.library.writable
         (told,) = window.message_bar.messages()
-        assert "for looking only" in told.what
-        assert "(for looking only)" in window.status.where.text()
-        assert [c for c in CHANGES if window.actions_[c].isEnabled()] == []
-        assert not window.train.train_button.isEnabled()
-        window.library.step(1)
+        assert "read-only" in told.what
+        assert "(read-only)" in window.status.where.text()
+        assert [c for c in CHANGES if window.context.actions[c].isEnabled()] == []
+        assert not window.panels.side.train.train_button.isEnabled()
+        window.panels.library.step(1)
         settle(window)
         assert window.state.ranking is not None
 

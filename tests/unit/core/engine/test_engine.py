@@ -83,7 +83,9 @@ def test_a_listener_hears_only_its_own_task(engine):
     heard: dict[int, list[object]] = {0: [], 1: [], 2: []}
     tasks = [
         engine.submit(
-            work.counting, 20 + number, listener=lambda kind, news, to=heard[number]: to.append((kind, news))
+            work.counting,
+            20 + number,
+            listener=lambda kind, news, to=heard[number]: to.append((kind, news)),
         )
         for number in heard
     ]

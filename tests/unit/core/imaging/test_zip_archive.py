@@ -133,7 +133,7 @@ def test_entries_that_lie_about_their_size_are_damaged(tmp_path, method, declare
 def test_not_a_zip(tmp_path, data):
     path = tmp_path / "x.zip"
     path.write_bytes(data)
-    with pytest.raises(BadInput, match=r"'x\.zip' is no zip archive"):
+    with pytest.raises(BadInput, match=r"'x\.zip' is not a zip archive"):
         ZipArchive(path, "x.zip")
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics import learners, load_metric
+from semblance.core.metrics import learners, load_metric, make_learner
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Cancelled
+from tests.helpers.learner_checks import labelled_problem
 from tests.helpers.learners import PROBLEMS, VARIANTS, Listener, problem
 
 over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -218,3 +219,26 @@ def test_fitted_anew_nothing_of_the_first_fit_is_left(variant):
     learner = variant.make().fit(*problem("d > n")).fit(X, y)
     assert learner.metric().card.content_hash == metric_of(variant, "two findings").card.content_hash
     assert learner.get_params() == variant.make().get_params()
+
+
+@pytest.mark.parametrize("name", ["rca", "itml", "mmc", "distboost"])
+def test_pairs_alone_are_enough(name):
+    X, y, _ = labelled_problem()
+    i, j = np.triu_indices(len(X), 1)
+    pairs = np.stack([i, j, np.where(y[i] == y[j], 1, -1)], axis=1)[::7]
+    metric = make_learner(name).fit(X, pairs=pairs).metric()
+    d = metric.distances(X, X)
+    same = y[:, None] == y
+    np.fill_diagonal(same, False)
+    assert d[same].mean() < d[y[:, None] != y].mean()
+
+
+@pytest.mark.parametrize("name", ["lda", "nca", "lmnn", "ncmc", "ccml"])
+def test_cases_without_a_finding_are_left_out(name):
+    X, y, _ = labelled_problem()
+    some = y.copy()
+    some[::5] = ""
+    known = some != ""
+    a = make_learner(name, random_state=1).fit(X, some).metric()
+    b = make_learner(name, random_state=1).fit(X[known], y[known]).metric()
+    np.testing.assert_allclose(a.distances(X, X), b.distances(X, X), rtol=1e-9)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
+import stat
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +20,10 @@ from semblance.core.metrics.card import MetricCard, Split
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps import fit_steps, parse_steps
-from semblance.core.metrics.storage import MANIFEST
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.storage import MANIFEST, MetricContents, content_hash
 from tests.helpers import naive_bdm as naive
 
 
@@ -231,3 +237,115 @@ def test_parts_that_do_not_fit_make_no_metric():
         Metric(fitted, LinearDistance(4), card)
     with pytest.raises(BadInput, match="2 are named"):
         Metric((), LinearDistance(4), card, ("a", "b"))
+
+
+def test_the_hash_of_a_metric_stored_before_is_still_the_same():
+    metric = Metric((), LinearDistance(2, np.array([[1.0, 2.0]])), MetricCard("lda"), ("a", "b"))
+    assert metric.card.content_hash == "8bfc90b585aea79b24c592e6d28fe48911ec2f2f82919b6939204dde99cfef03"
+
+
+STANDARDISE = {"mean_": [1.0, 2.0], "deviation_": [3.0, 4.0], "kept_": [0, 1]}
+
+
+def hash_of(groups=("a", "b"), L=((1.0, 2.0),), steps=(), **changed):
+    """The content hash of a small metric with a step ``standardise``, one of its values changed."""
+    step = Standardise()
+    for name, value in (STANDARDISE | changed).items():
+        setattr(step, name, np.array(value))
+    step._n_features = 2
+    return content_hash(
+        MetricContents((step, *steps), LinearDistance(2, np.array(L)), MetricCard("x"), groups)
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"groups": ("a", "c")},
+        {"groups": ("ab", "")},
+        {"L": ((1.0, 2.5),)},
+        {"L": ((1.0,), (2.0,))},
+        {"L": ((1, 2),)},
+        {"mean_": [1.0, 3.0]},
+        {"mean_": [3.0, 4.0], "deviation_": [1.0, 2.0]},
+        {"steps": (PCA(2),)},
+        {"steps": (PCA(3),)},
+        {"steps": (Impute(),)},
+    ],
+    ids=[
+        "renamed group",
+        "split group",
+        "L value",
+        "L row",
+        "L type",
+        "mean",
+        "statistics",
+        "pca:2",
+        "pca:3",
+        "impute",
+    ],
+)
+def test_the_hash_covers_all_that_decides_distances(changed):
+    assert hash_of(**changed) != hash_of()
+    assert hash_of(**changed) == hash_of(**changed)
+
+
+def test_the_hash_tells_the_settings_of_steps_apart():
+    assert hash_of(steps=(PCA(2),)) != hash_of(steps=(PCA(3),))
+
+
+def test_a_metric_is_on_the_disk_before_it_takes_its_name_and_the_name_before_saving_ends(
+    stored, monkeypatch
+):
+    done = []
+    force, rename = os.fsync, Path.replace
+
+    def fsync(handle):
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        force(handle)
+
+    def replace(path, target):
+        done.append("rename")
+        assert zipfile.is_zipfile(path)
+        return rename(path, target)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    load_metric(stored).save(stored)
+    assert done == ["file", "rename", "folder"]
+
+
+def test_the_same_metric_makes_the_same_file_at_any_time(stored, tmp_path, monkeypatch):
+    metric = load_metric(stored)
+    metric.save(tmp_path / "now")
+    monkeypatch.setattr("time.time", lambda: 4e8)
+    metric.save(tmp_path / "later")
+    assert (tmp_path / "now").read_bytes() == (tmp_path / "later").read_bytes()
+    with zipfile.ZipFile(tmp_path / "now") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_DEFLATED}
+
+
+def test_too_many_entries_and_too_large_a_description_are_refused(stored, monkeypatch):
+    monkeypatch.setattr("semblance.core.metrics.storage.MAX_ENTRIES", 3)
+    refused(stored, "far larger")
+    monkeypatch.undo()
+    monkeypatch.setattr("semblance.core.metrics.storage.MAX_MANIFEST_BYTES", 100)
+    refused(stored, "no usable 'metric.json'")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m, _: m.update(steps=None), "list of steps or feature groups is missing"),
+        (lambda m, _: m.update(feature_groups="ab"), "list of steps or feature groups is missing"),
+        (lambda m, _: m.update(card=[]), "description has the wrong form"),
+        (lambda m, _: m.update(distance=[]), "description has the wrong form"),
+        (
+            lambda _, e: e.update({name: data[:6] + b"\x02" + data[7:] for name, data in e.items()}),
+            "unknown form",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_forged_description_is_said(stored, change, words):
+    rewrite(stored, change)
+    refused(stored, words)

@@ -45,7 +45,7 @@ def test_every_page_of_a_long_ranking_repeats_its_head() -> None:
     pdf, _ = _read(report_pdf(report(rows=60, plots=(), judgements=(), card=(), notes=())))
     with_rows = [text for page in pdf.pages if "case" in (text := page.extract_text())]
     assert len(with_rows) > 3
-    assert all("What made the distance" in text for text in with_rows)
+    assert all("Contributions to the distance" in text for text in with_rows)
 
 
 def test_fonts_are_embedded() -> None:

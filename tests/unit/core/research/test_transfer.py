@@ -11,8 +11,9 @@ from PIL import Image
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.splits import check_leakage_between
 from semblance.core.research import tables
+from semblance.core.research.cases import Cases
+from semblance.core.research.read_cases import read_cases
 from semblance.core.research.results import live_table
-from semblance.core.research.sources import Cases, read_cases
 from semblance.core.research.spec import CasesSpec
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

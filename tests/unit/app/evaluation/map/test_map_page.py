@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
-from semblance.app.evaluation.map.map_page import MapPanel
+from semblance.app.evaluation.map.map_page import MapPage
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -32,7 +32,7 @@ def trained(tmp_path_factory):
 def panel(qtbot, context, trained):
     context.state.set_library(read_snapshot(trained))
     context.state.set_metric("plain")
-    panel = MapPanel(context)
+    panel = MapPage(context)
     qtbot.addWidget(panel)
     panel.context, panel.state, panel.trained = context, context.state, trained
     panel.resize(900, 400)

@@ -10,10 +10,10 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.research.two_metrics.page import ALL, REFINED, TwoMetricsPanel
-from semblance.app.research.two_metrics.rank_columns_painter import RankPainter
+from semblance.app.research.two_metrics.page import ALL, REFINED, TwoMetricsPage
+from semblance.app.research.two_metrics.rank_columns_painter import RankColumnsPainter
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -38,7 +38,7 @@ def trained(tmp_path_factory):
 def panel(qtbot, jobs, context, trained):
     context.state.set_library(read_snapshot(trained))
     context.state.set_query(Query(case=context.state.columns.ids[0]))
-    panel = TwoMetricsPanel(context, Thumbnails(lambda _rows, done: done([])))
+    panel = TwoMetricsPage(context, ThumbnailLoader(lambda _rows, done: done([])))
     qtbot.addWidget(panel)
     panel.state, panel.trained = context.state, trained
     panel.resize(1440, 860)
@@ -172,7 +172,7 @@ def test_every_query_is_a_table_whose_lines_open_here(panel, jobs, qtbot):
     jobs.let_run()
     model = panel.every.model
     assert model.rowCount() == 40
-    assert "All 40 cases asked" in panel.every.told
+    assert "All 40 cases used as queries" in panel.every.told
     assert [int(model.texts(place)[1]) for place in range(40)] == sorted(
         int(model.texts(place)[1]) for place in range(40)
     )
@@ -227,7 +227,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     state.change_search(like=(Query(case=ranked[3]),))
     jobs.let_run()
     panel._renew()
-    assert "Nothing here speaks of other queries" in panel.every._empty.accessibleName()
+    assert "There is nothing to show for other queries" in panel.every._empty.accessibleName()
 
 
 def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
@@ -269,7 +269,7 @@ def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(pane
     assert panel.facts.trained.isVisible()
     assert "other" in panel.facts.trained.toolTip()
     assert "plain" not in panel.facts.trained.toolTip()
-    assert ["query", "unseen", "in training"] in panel.facts.texts()
+    assert ["query", "not in training data", "in training data"] in panel.facts.texts()
     assert not panel.facts.cautions[0].isVisible()
     assert panel.facts.cautions[1].text == f"other: {words}"
     panel._answered(replace(found, votes=(replace(left, trained=False), replace(right, trained=False))))
@@ -278,7 +278,7 @@ def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(pane
 
 
 def test_all_images_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
-    columns, lines = panel.columns, RankPainter.lines
+    columns, lines = panel.columns, RankColumnsPainter.lines
 
     def slowly(painter, *what):
         time.sleep(2 * SCALE_BUDGET_S)
@@ -287,9 +287,9 @@ def test_all_images_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
     def answer(rows, done):
         done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
 
-    monkeypatch.setattr(RankPainter, "lines", slowly)
+    monkeypatch.setattr(RankColumnsPainter, "lines", slowly)
     columns._images.clear()
-    columns.set_source(Thumbnails(answer, columns))
+    columns.set_source(ThumbnailLoader(answer, columns))
     columns.viewport().update()
     seen = [
         line.row

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 
-from semblance.app.search.compare.compare_page import ComparePanel
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.search.compare.compare_page import ComparePage
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -27,7 +27,7 @@ def panel(qtbot, jobs, context, trained):
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
     context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
-    panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
+    panel = on_screen(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
     jobs.let_run()
@@ -143,11 +143,11 @@ def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
 
 def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qtbot):
     texts = [action.text().partition("\t")[0] for action in panel.make_menu(0).actions()]
-    assert "Draw a region of it" not in texts
+    assert "Draw region" not in texts
     menu = panel.make_menu(1)
     actions = {action.text().partition("\t")[0]: action for action in menu.actions()}
-    assert not actions["Ask with this region"].isEnabled()
-    actions["Draw a region of it"].trigger()
+    assert not actions["Search with this region"].isEnabled()
+    actions["Draw region"].trigger()
     middle = panel.panes[1].view.rect().center()
     draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
     assert panel.drawn is not None

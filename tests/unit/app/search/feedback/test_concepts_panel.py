@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 
 from semblance.app.search.feedback.concepts_panel import STEPS
 from semblance.app.shell import search_operations
-from semblance.app.window import panels
+from semblance.app.window import case_menu
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
@@ -50,21 +50,21 @@ def window(library):
 
 def make(window, name: str = "high") -> int:
     """A concept with four cases on either side."""
-    window.concepts.add(name, [*((c, True) for c in WITH), *((c, False) for c in WITHOUT)])
-    wait_for(window, lambda: any(one.name == name and one.without for one in window.concepts.facts))
-    return next(one.id for one in window.concepts.facts if one.name == name)
+    window.panels.concepts.add(name, [*((c, True) for c in WITH), *((c, False) for c in WITHOUT)])
+    wait_for(window, lambda: any(one.name == name and one.without for one in window.panels.concepts.facts))
+    return next(one.id for one in window.panels.concepts.facts if one.name == name)
 
 
 def fact(window):
-    (one,) = window.concepts.facts
+    (one,) = window.panels.concepts.facts
     return one
 
 
 def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
     monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **_k: ("high", True))
-    window.actions_["new_concept"].trigger()
-    wait_for(window, lambda: window.concepts.facts)
-    section = window.side.concepts
+    window.context.actions["new_concept"].trigger()
+    wait_for(window, lambda: window.panels.concepts.facts)
+    section = window.panels.side.concepts
     (row,) = section.rows
     assert section.isVisible()
     assert not row.bar.isEnabled()
@@ -72,7 +72,7 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
     row.strength.resize(220, row.strength.height())
     assert row.strength.shown_text() == "Not enough marks to measure"
     assert row.strength.text() in row.strength.toolTip()
-    grid = window.library.grid
+    grid = window.panels.library.grid
     grid.setFocus()
     columns = window.state.columns
     for cases, key in ((WITH, Qt.Key.Key_Y), (WITHOUT, Qt.Key.Key_N)):
@@ -81,14 +81,14 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
             qtbot.keyClick(grid, key)
     wait_for(window, lambda: len(fact(window).with_) == 4 and len(fact(window).without) == 4)
     assert row.bar.isEnabled()
-    assert row.marks.text() == "4 with · 4 without · Y and N mark"
+    assert row.marks.text() == "4 with · 4 without · Mark with Y and N"
     assert row.strength.text().startswith("Strength 1.00 (")
     assert "Cross-validated on 8 marks of 8 patients" in row.strength.toolTip()
 
 
 def test_the_slider_moves_the_ranking(qtbot, window):
     make(window)
-    (row,) = window.side.concepts.rows
+    (row,) = window.panels.side.concepts.rows
     before = [case.case_id for case in window.state.ranking.ranked]
     row.bar.setFocus()
     for _ in range(6):
@@ -96,7 +96,7 @@ def test_the_slider_moves_the_ranking(qtbot, window):
     wait_for(window, lambda: window.state.asked.search.concepts == (("high", 6 / STEPS),))
     assert [case.case_id for case in window.state.ranking.ranked] != before
     assert row.value.text() == "+0.30"
-    assert window.ranking.told == "by 1 concept"
+    assert window.panels.ranking.told == "by 1 concept"
     qtbot.mouseClick(row.bar, LEFT, pos=QPoint(2, row.bar.height() // 2))
     wait_for(window, lambda: window.state.asked.search.concepts[0][1] < 0.3)
     qtbot.keyClick(row.bar, Qt.Key.Key_Delete)
@@ -107,27 +107,27 @@ def test_the_slider_moves_the_ranking(qtbot, window):
 
 def test_deleting_and_renaming_are_taken_back(window, monkeypatch):
     key = make(window)
-    window.concepts.set_amount("high", 0.5)
+    window.panels.concepts.set_amount("high", 0.5)
     wait_for(window, lambda: window.state.asked.search.concepts)
-    window.concepts.rename(key, "tall")
+    window.panels.concepts.rename(key, "tall")
     wait_for(window, lambda: window.state.asked.search.concepts == (("tall", 0.5),))
-    window.concepts.delete(key)
-    wait_for(window, lambda: not window.concepts.facts and window.state.asked.search.concepts == ())
-    assert window.concepts.undoable == "deleting tall"
-    window.side.concepts.undo.click()
+    window.panels.concepts.delete(key)
+    wait_for(window, lambda: not window.panels.concepts.facts and window.state.asked.search.concepts == ())
+    assert window.panels.concepts.undoable == "deleting tall"
+    window.panels.side.concepts.undo.click()
     wait_for(window, lambda: window.state.asked.search.concepts == (("tall", 0.5),))
     assert fact(window).with_ == WITH
-    window.actions_["undo_concept"].trigger()
+    window.context.actions["undo_concept"].trigger()
     wait_for(window, lambda: fact(window).name == "high")
     wait_for(window, lambda: window.state.asked.search.concepts == (("high", 0.5),))
 
 
 def test_a_mark_is_taken_back(window):
     key = make(window)
-    window.concepts.mark(key, ["t/c2", "t/c20"], False)
+    window.panels.concepts.mark(key, ["t/c2", "t/c20"], False)
     wait_for(window, lambda: "t/c2" in fact(window).without and "t/c20" in fact(window).without)
-    assert window.concepts.undoable == "2 marks of high"
-    window.concepts.undo()
+    assert window.panels.concepts.undoable == "2 marks of high"
+    window.panels.concepts.undo()
     wait_for(window, lambda: "t/c2" in fact(window).with_)
     assert "t/c20" not in fact(window).without
 
@@ -136,12 +136,12 @@ def test_so_many_changes_are_taken_back_and_no_more(window, monkeypatch):
     monkeypatch.setattr("semblance.app.search.feedback.concepts.UNDOABLE", 2)
     key = make(window)
     for case in ("t/c20", "t/c22", "t/c24"):
-        window.concepts.mark(key, [case], True)
+        window.panels.concepts.mark(key, [case], True)
     wait_for(window, lambda: len(fact(window).with_) == len(WITH) + 3)
     for left in (2, 1):
-        window.concepts.undo()
+        window.panels.concepts.undo()
         wait_for(window, lambda left=left: len(fact(window).with_) == len(WITH) + left)
-    assert window.concepts.undoable == ""
+    assert window.panels.concepts.undoable == ""
 
 
 def test_the_menu_of_a_case_marks_it(window, monkeypatch):
@@ -154,15 +154,15 @@ def test_the_menu_of_a_case_marks_it(window, monkeypatch):
         assert ticked == ["Without it\tN"]
         high.actions()[0].trigger()
 
-    monkeypatch.setattr(panels, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(case_menu, "Menu", type("Taken", (QMenu,), {"exec": take}))
     columns = window.state.columns
-    window.case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
+    window.parts.show_case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
     wait_for(window, lambda: "t/c4" in fact(window).with_)
 
 
 def test_its_own_menu_lists_the_marks(window):
     make(window)
-    (row,) = window.side.concepts.rows
+    (row,) = window.panels.side.concepts.rows
     menu = row.make_menu()
     subs = {action.menu().title(): action.menu() for action in menu.actions() if action.menu() is not None}
     assert list(subs) == ["With it (4)", "Without it (4)"]
@@ -173,9 +173,9 @@ def test_its_own_menu_lists_the_marks(window):
 
 def test_a_name_that_is_taken_is_refused(window):
     make(window)
-    window.concepts.add("High")
+    window.panels.concepts.add("High")
     wait_for_message(window, "already")
-    assert [one.name for one in window.concepts.facts] == ["high"]
+    assert [one.name for one in window.panels.concepts.facts] == ["high"]
 
 
 def wait_for_message(window, text: str) -> None:
@@ -197,7 +197,7 @@ def test_another_metric_measures_anew(window):
     window.state.set_metric("city")
     search_operations.rank(window.context)
     wait_for(window, lambda: not fact(window).moves)
-    (row,) = window.side.concepts.rows
+    (row,) = window.panels.side.concepts.rows
     assert "no coordinates" in row.strength.text()
     assert not row.bar.isEnabled()
 
@@ -210,16 +210,16 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
     with raw(library) as connection:
         connection.execute("UPDATE cases SET case_id='t/other' WHERE case_id='t/c2'")
     with open_window(library) as window:
-        wait_for(window, lambda: window.concepts.facts)
+        wait_for(window, lambda: window.panels.concepts.facts)
         assert fact(window).gone == 1
-        (row,) = window.side.concepts.rows
-        assert "1 gone" in row.marks.text()
+        (row,) = window.panels.side.concepts.rows
+        assert "1 deleted" in row.marks.text()
 
 
 def test_an_empty_list_says_what_to_do(window):
-    section = window.side.concepts
+    section = window.panels.side.concepts
     assert section.rows == []
     assert "Mark a few of each" in section._told.text()
     assert section._told.isVisible()
     assert not section.undo.isVisible()
-    assert not window.actions_["concept_with"].isEnabled()
+    assert not window.context.actions["concept_with"].isEnabled()

@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from semblance.app.search.feedback import examples
 from semblance.app.search.similar.panel import moved_by
 from semblance.app.shell import search_operations
+from semblance.app.shell.state import Change
 from semblance.app.widgets.cards.case_drag import CASE_MIME
-from semblance.app.window import panels
+from semblance.app.window import case_menu
 from semblance.core.imaging.region import Region
 from semblance.core.language import translate
 from semblance.core.library.library import Library
@@ -76,7 +77,7 @@ def drop(widget: QWidget, mime: QMimeData, share: float) -> None:
 
 
 def test_keys_make_examples_of_ranked_cases(qtbot, window):
-    grid, before = window.ranking.grid, ranked(window)
+    grid, before = window.panels.ranking.grid, ranked(window)
     grid.setFocus()
     first, last = (window.state.ranking.ranked[place] for place in (0, -1))
     grid.set_current(first.row)
@@ -89,17 +90,17 @@ def test_keys_make_examples_of_ranked_cases(qtbot, window):
     assert names(window, like=False) == [last.case_id]
     assert not {first.case_id, last.case_id} & set(ranked(window))
     assert ranked(window) != [case for case in before if case not in (first.case_id, last.case_id)]
-    assert window.ranking.told == "by 2 examples"
+    assert window.panels.ranking.told == "by 2 examples"
 
 
 def test_keys_make_examples_of_library_cases(qtbot, window):
-    grid = window.library.grid
+    grid = window.panels.library.grid
     grid.setFocus()
     grid.set_current(row(window, 9))
     qtbot.keyClick(grid, Qt.Key.Key_E)
     count(window, 1)
     assert names(window, like=True) == [ids(window)[9]]
-    assert [tile.accessibleName() for tile in window.query.examples.tiles] == [
+    assert [tile.accessibleName() for tile in window.panels.query.examples.tiles] == [
         f"Positive example {window.state.columns.labels[9]}"
     ]
 
@@ -107,7 +108,7 @@ def test_keys_make_examples_of_library_cases(qtbot, window):
 def test_tiles_change_sides_and_go_by_keys(qtbot, window):
     examples.add_cases(window.context, [row(window, 5), row(window, 9)], like=True)
     count(window, 2)
-    strip = window.query.examples
+    strip = window.panels.query.examples
     strip.tiles[0].setFocus()
     qtbot.keyClick(strip.tiles[0], Qt.Key.Key_Minus)
     wait_for(window, lambda: names(window, like=False) == [ids(window)[5]])
@@ -118,23 +119,23 @@ def test_tiles_change_sides_and_go_by_keys(qtbot, window):
     qtbot.mouseClick(strip.tiles[0], LEFT, pos=strip.tiles[0].cross.center())
     count(window, 0)
     assert strip.tiles == []
-    assert window.ranking.told.endswith(" ms")
+    assert window.panels.ranking.told.endswith(" ms")
 
 
 def test_a_tile_has_a_menu(window):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
-    strip = window.query.examples
+    strip = window.panels.query.examples
     menu = strip._menu(strip.tiles[0])
     texts = [action.text().partition("\t")[0] for action in menu.actions() if action.text()]
-    assert texts == ["Make it a negative example", "Remove", "Ask with it"]
+    assert texts == ["Make it a negative example", "Remove", "Search with it"]
     menu.actions()[0].trigger()
     menu.close()
     wait_for(window, lambda: names(window, like=False) == [ids(window)[5]])
 
 
 def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
-    strip, mime = window.query.examples, QMimeData()
+    strip, mime = window.panels.query.examples, QMimeData()
     mime.setData(CASE_MIME, str(row(window, 6)).encode())
     drop(strip, mime, 0.2)
     count(window, 1)
@@ -153,13 +154,13 @@ def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
 def test_a_file_is_chosen(window, monkeypatch, tmp_path):
     away = tmp_path / "away.png"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_a, **_k: (str(away), ""))
-    window.actions_["example_file"].trigger()
+    window.context.actions["example_file"].trigger()
     count(window, 1)
-    strip = window.query.examples
+    strip = window.panels.query.examples
     assert strip.note.isVisible()
     assert "away.png" in strip.note.text()
     assert not [m for m in window.context.messages.history if m.level == "error"]
-    window.actions_["no_examples"].trigger()
+    window.context.actions["no_examples"].trigger()
     count(window, 0)
     assert not strip.note.isVisible()
 
@@ -173,7 +174,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
     assert window.state.search.unlike == ()
     told = [m.what for m in context.messages.history]
     assert told == [
-        "That is the query itself. Choose another case as an example.",
+        "This is the query itself. Choose another case as an example.",
         f"A search has at most {examples.MOST} examples. Remove some first.",
     ]
 
@@ -183,7 +184,7 @@ def test_another_query_begins_without_examples(window):
     count(window, 1)
     search_operations.ask(window.context, Query(case=ids(window)[7]))
     count(window, 0)
-    assert window.query.examples.tiles == []
+    assert window.panels.query.examples.tiles == []
 
 
 def test_a_metric_without_coordinates_says_so(window, monkeypatch):
@@ -192,11 +193,11 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     window.state.set_metric("city")
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.asked.refused is not None)
-    assert "Ranked without them." in window.query.examples.note.text()
-    assert window.ranking.told.endswith(" ms")
+    assert "The search continues without them." in window.panels.query.examples.note.text()
+    assert window.panels.ranking.told.endswith(" ms")
     with using_language("de"):
-        window.state.ranking_changed.emit()
-        told = window.query.examples.note.text()
+        window.state.changed.emit(Change.RANKING)
+        told = window.panels.query.examples.note.text()
         assert translate(no_coordinates_error().message) in told
         assert no_coordinates_error().message not in told
 
@@ -207,11 +208,11 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
     def take(menu: QMenu, *_where) -> None:
         texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
         chosen.extend(texts)
-        texts["A negative example"].trigger()
+        texts["Add as negative example"].trigger()
 
-    monkeypatch.setattr(panels, "Menu", type("Taken", (QMenu,), {"exec": take}))
-    window.case_menu(row(window, 8), QPoint())
-    assert "A positive example" in chosen
+    monkeypatch.setattr(case_menu, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    window.parts.show_case_menu(row(window, 8), QPoint())
+    assert "Add as positive example" in chosen
     count(window, 1)
     assert names(window, like=False) == [ids(window)[8]]
 

@@ -10,20 +10,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 
 from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
-from semblance.app.search.feedback.question_section import AskSection
-from semblance.app.search.feedback.questions_page import AskNextPanel
+from semblance.app.search.feedback.question_section import QuestionSection
+from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
-from semblance.app.widgets.thumbnail_loader import Thumbnails, ThumbnailSource
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.contexts import make_context
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -65,7 +62,7 @@ class Grey(ThumbnailSource):
 @pytest.fixture
 def page(qtbot, context, jobs):
     ask(context, jobs)
-    page = on_screen(qtbot, AskNextPanel(context), 1280, 760)
+    page = on_screen(qtbot, QuestionsPage(context), 1280, 760)
     jobs.let_run()
     qtbot.wait(1)
     jobs.let_run()
@@ -75,7 +72,7 @@ def page(qtbot, context, jobs):
 @pytest.fixture
 def section(qtbot, context, jobs):
     ask(context, jobs)
-    section = on_screen(qtbot, AskSection(context, Grey()), 312, 260)
+    section = on_screen(qtbot, QuestionSection(context, Grey()), 312, 260)
     settle(qtbot, jobs)
     return section
 
@@ -188,7 +185,9 @@ def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, 
     assert sorted(page.side.curve.points) == [0, 2, 4, 6]
     assert page.side.value.text().startswith("0.") or page.side.value.text().startswith("1.")
     assert page.side.badge.isVisible()
-    assert "before any judgement; measured on 10 cases of held-out patients" in page.side.before.text()
+    assert (
+        "without judgements. Tested on 10 cases of patients not used for training" in page.side.before.text()
+    )
 
 
 def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
@@ -204,7 +203,7 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
     outside = tmp_path / "outside.png"
     Image.new("L", (32, 32), 90).save(outside)
     ask(context, jobs, Query(image=outside))
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
@@ -215,7 +214,7 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
 def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
     context.state.set_metric("city")
     ask(context, jobs)
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
@@ -226,15 +225,15 @@ def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
 def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -> None:
     import dataclasses
 
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     context.state.set_library(dataclasses.replace(read_snapshot(trained), writable=False))
     context.state.set_metric("plain")
     ask(context, jobs)
-    page = AskNextPanel(context)
+    page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert "looking only" in page.questions.problem.title
+    assert "read-only" in page.questions.problem.title
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 
@@ -245,7 +244,7 @@ def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
         page.questions.answer(None)
         jobs.let_run()
     assert page.questions.question is None
-    assert page.questions.problem.title == "Nothing is left to ask"
+    assert page.questions.problem.title == "No questions left"
 
 
 def test_nothing_held_out_is_said(qtbot, page) -> None:
@@ -292,7 +291,7 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
     settle(qtbot, jobs)
     assert section.questions.question is None
-    assert "whole cases" in section.told.text()
+    assert "whole case" in section.told.text()
     assert section.told.isVisible()
 
 
@@ -321,7 +320,7 @@ def test_images_are_drawn(section) -> None:
 def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
     ask(context, jobs)
     waiting: list = []
-    section = AskSection(context, Thumbnails(lambda rows, done: waiting.append((rows, done))))
+    section = QuestionSection(context, ThumbnailLoader(lambda rows, done: waiting.append((rows, done))))
     qtbot.addWidget(section)
     section.show()
     settle(qtbot, jobs)

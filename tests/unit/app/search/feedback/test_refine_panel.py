@@ -14,7 +14,7 @@ from semblance.app.search.feedback.refinement_scores import FEW
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.language import translate
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
@@ -40,7 +40,7 @@ def context(jobs, made, tmp_path) -> Context:
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    return on_screen(qtbot, RefinePanel(context, Thumbnails(lambda _rows, done: done([]))), 312, 560)
+    return on_screen(qtbot, RefinePanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 312, 560)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def in_force(context) -> list[int]:
 
 
 def test_without_a_query_it_says_what_to_do(panel):
-    assert "Ask with a case" in texts(panel)
+    assert "Search with a case" in texts(panel)
     assert not panel.list.isVisible()
 
 
@@ -103,7 +103,7 @@ def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbo
 
 def test_without_judgements_it_says_how_to_make_one(asked, jobs):
     settle(asked, jobs)
-    assert "keys U and D" in texts(asked)
+    assert "U, more like this" in texts(asked)
     assert not asked.measures.isVisible()
     assert not asked.save.isEnabled()
 
@@ -182,7 +182,7 @@ def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
     compare(context, jobs, asked, 4, 5)
     judge(context, jobs, asked, (9, True))
     compare(context, jobs, asked, 5, 4)
-    assert "1 contradiction: click" in asked.detail.text()
+    assert "1 contradiction. Click" in asked.detail.text()
     newest, other, oldest = asked.rows.rows
     assert newest.against
     assert oldest.against
@@ -230,12 +230,12 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.path, context.state.search)
     assert asked.measures.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without them" in asked.measures.note.text()
+    assert f"{score.before:.2f} without judgements" in asked.measures.note.text()
     assert f"{score.cases} cases" in asked.measures.note.text()
     assert asked.measures.badge.kind == "held-out"
     assert "2 clicks rarely show" in asked.measures.note.text()
     judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
-    assert "rarely show" not in asked.measures.note.text()
+    assert "rarely change" not in asked.measures.note.text()
 
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
@@ -259,7 +259,7 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     operations.judge(context, made)
     settle(asked, jobs)
     assert asked.measures.accuracy.text() == "not measured"
-    assert "No case is left" in asked.measures.note.text()
+    assert "Every case was judged" in asked.measures.note.text()
     assert not asked.measures.badge.isVisible()
 
 
@@ -286,7 +286,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     search_operations.rank(context)
     operations.check_metric(context)
     settle(asked, jobs)
-    for words in ("Clicks cannot refine this metric", "such as BDM"):
+    for words in ("Marks cannot refine this metric", "such as BDM"):
         assert words in texts(asked)
     with qtbot.waitSignal(asked.train_wanted):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
@@ -317,7 +317,7 @@ def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, conte
     search_operations.rank(context)
     operations.check_metric(context)
     settle(asked, jobs)
-    assert "Not followed by this metric" in texts(asked)
+    assert "This metric does not use judgements" in texts(asked)
     assert len(asked.rows.rows) == 1
     assert not asked.save.isEnabled()
     assert not asked.measures.isVisible()
@@ -373,7 +373,7 @@ def test_a_closed_library_leaves_nothing(asked, context, jobs):
     context.state.set_library(None)
     settle(asked, jobs)
     assert len(asked.rows.rows) == 0
-    assert "Ask with a case" in texts(asked)
+    assert "Search with a case" in texts(asked)
 
 
 @pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 2.0)])

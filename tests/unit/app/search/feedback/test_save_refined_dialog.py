@@ -39,5 +39,5 @@ def test_few_judgements_are_said_to_show_rarely(qtbot, judgements, said):
     made = SaveRefinedDialog("BDM+V", judgements, [], "")
     qtbot.addWidget(made)
     told = " ".join(label.text() for label in made.findChildren(QLabel))
-    assert ("rarely show" in told) == said
-    assert "in no report" in told
+    assert ("rarely change" in told) == said
+    assert "No report" in told

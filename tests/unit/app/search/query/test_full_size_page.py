@@ -8,7 +8,7 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from semblance.app.search.query.full_size_page import LargePanel
+from semblance.app.search.query.full_size_page import FullSizePage
 from semblance.app.viewer.query_source import QuerySource
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import ImageAddress
@@ -38,7 +38,7 @@ def context(context, trained):
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, LargePanel(context), 1200, 760)
+    return on_screen(qtbot, FullSizePage(context), 1200, 760)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_drawing_on_the_query_asks_at_once(show, context):
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = show(0)
     assert not panel.search.isVisible()
-    assert "ranking follows" in panel.told.text()
+    assert "similar cases update" in panel.told.text()
     draw(panel, Region(8, 12, 24, 16))
     assert context.state.query.region == Region(8, 12, 24, 16)
     assert panel.search_with.value() == "region"
@@ -225,7 +225,7 @@ def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
     with qtbot.waitSignal(panel.header_wanted):
         QTest.mouseClick(panel.says, LEFT)
     menu = panel.make_menu()
-    act = next(act for act in menu.actions() if act.text().startswith("What the file says"))
+    act = next(act for act in menu.actions() if act.text().startswith("File header"))
     with qtbot.waitSignal(panel.header_wanted):
         act.trigger()
     menu.close()

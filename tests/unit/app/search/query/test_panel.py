@@ -12,16 +12,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.query.query_notice import breakable
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.widgets.cards.case_drag import mime_data
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.contexts import make_context
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 from tests.helpers.showing import on_screen
 
@@ -250,7 +247,7 @@ def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
 
 
 def test_a_case_of_a_grid_is_asked_with(panel, context, library):
-    data = mime_data(Deck(library.columns, library.columns.sorted_by("id")), 3)
+    data = mime_data(CaseModel(library.columns, library.columns.sorted_by("id")), 3)
     assert enter(panel, data)
     drop(panel, data)
     assert context.state.query == Query(case=case_of(library, "p005.png"))
@@ -271,7 +268,7 @@ def test_folders_and_several_files_are_not_taken(panel, tmp_path):
 
 def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
     jobs = Jobs()
-    context = Context(State(), jobs, Messages(), Settings())
+    context = make_context(jobs)
     panel = on_screen(qtbot, QueryPanel(context), 336, 640)
     search_operations.ask(context, Query(image=image_file(tmp_path, size=(700, 500))))
     qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)

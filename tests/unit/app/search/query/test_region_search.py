@@ -57,7 +57,7 @@ def test_whole_image_sets_the_region_aside_and_back(asked, context):
     press(asked, "whole")
     assert context.state.query.region is None
     assert asked.view.region.region == PART
-    assert asked.facts.text("Region").endswith("set aside")
+    assert asked.facts.text("Region").endswith("not used")
     press(asked, "region")
     assert context.state.query.region == PART
     assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
@@ -130,7 +130,7 @@ def test_the_menu_does_what_it_says(asked, qtbot):
     actions = entries(menu)
     actions["Invert"].trigger()
     assert asked.view.inverted
-    actions["Words on the image"].trigger()
+    actions["Show overlay text"].trigger()
     assert not asked.view.words_shown
     actions["Copy file name"].trigger()
     assert QGuiApplication.clipboard().text() == "outside.png"
@@ -152,7 +152,7 @@ def test_a_right_click_opens_the_menu_and_closing_it_leaves_nothing(panel, conte
     panel.view.customContextMenuRequested.emit(QPoint(20, 20))
     menu = QApplication.activePopupWidget()
     assert not entries(menu)["Remove region"].isEnabled()
-    entries(menu)["Copy case id"].trigger()
+    entries(menu)["Copy case ID"].trigger()
     assert QGuiApplication.clipboard().text() == name
     QTest.keyClick(menu, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)

@@ -10,17 +10,14 @@ from semblance.app.search.feedback import refine_metric as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.widgets.cards.card_parts import thumbs_of
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
+from tests.helpers.contexts import make_context
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 
@@ -41,7 +38,7 @@ def context(jobs, made, tmp_path):
 @pytest.fixture
 def panel(qtbot, context, jobs):
     """The first case asked, its ranking there."""
-    panel = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+    panel = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
     ask_case(context, jobs)
     return panel
 
@@ -182,7 +179,7 @@ def test_the_menu_says_the_same(panel, context, jobs):
     menu = QMenu()
     panel.judging.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
-    assert texts == ["Like the query\tU", "Not like the query\tD", "Closer to the query than…\tT"]
+    assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, True)]
@@ -259,7 +256,7 @@ def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
 
 def test_two_windows_share_a_ledger(panel, context, jobs):
     """What the other one judged is in the ledger with the next click here."""
-    other = Context(State(), jobs, Messages(), Settings())
+    other = make_context(jobs)
     other.state.set_library(read_snapshot(context.state.path))
     other.state.restore_search(context.state.search)
     search_operations.rank(other)
@@ -299,7 +296,7 @@ def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
 class TestTheStripAtTheFootOfQuery:
     @pytest.fixture
     def strip(self, qtbot, context, jobs):
-        made = JudgementStrip(context, Thumbnails(lambda _rows, done: done([])))
+        made = JudgementStrip(context, ThumbnailLoader(lambda _rows, done: done([])))
         qtbot.addWidget(made)
         made.resize(300, 60)
         ask_case(context, jobs)

@@ -12,7 +12,7 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
@@ -47,7 +47,9 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        return on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
+        return on_screen(
+            qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480
+        )
 
     return make
 
@@ -127,16 +129,16 @@ def test_findings_are_text_and_never_html(ranked, context):
 
 
 def test_no_good_match_is_said(ranked, context):
-    assert "No good match" not in texts(ranked)
+    assert "No close match in this library" not in texts(ranked)
     context.state.set_asked(asked_for(ranking(no_good_match=True)))
     assert "farther than 99 % of this library" in texts(ranked)
 
 
 def test_what_is_hidden_is_counted(ranked, context):
-    assert ranked.same_patient.text() == "same patient hidden (3)"
-    assert ranked.alike.text() == "alike folded (2)"
+    assert ranked.same_patient.text() == "Hide same patient (3)"
+    assert ranked.alike.text() == "Group near-duplicates (2)"
     context.state.set_asked(None)
-    assert ranked.same_patient.text() == "same patient hidden"
+    assert ranked.same_patient.text() == "Hide same patient"
 
 
 @pytest.mark.parametrize(
@@ -146,10 +148,10 @@ def test_what_is_hidden_is_counted(ranked, context):
         (replace(BOARD, columns=case_columns([], [], [], [], [])), "No cases yet", ""),
         (replace(BOARD, feature_sets=(), metrics=()), "No features yet", "Extract features…"),
         (replace(BOARD, metrics=()), "No metric yet", "Train a metric"),
-        (BOARD, "Ask with a case", ""),
-        (snapshot(writable=False), "No metric to ask with", ""),
-        (replace(snapshot(writable=False), feature_sets=()), "No metric to ask with", ""),
-        (snapshot(metric("good", 0.9), writable=False), "Ask with a case", ""),
+        (BOARD, "Search with a case", ""),
+        (snapshot(writable=False), "No metric to search with", ""),
+        (replace(snapshot(writable=False), feature_sets=()), "No metric to search with", ""),
+        (snapshot(metric("good", 0.9), writable=False), "Search with a case", ""),
     ],
 )
 def test_without_a_ranking_it_says_what_is_next(qtbot, panel, context, library, title, button):
@@ -226,7 +228,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     ranked.ask_current()
     jobs.let_run()
     assert context.state.ranking is None
-    assert "No answer yet" in texts(ranked)
+    assert "No results yet" in texts(ranked)
     assert [message.what for message in context.messages.history] == ["It has no features."]
 
 
@@ -341,11 +343,11 @@ class TestGreysAsTheQuerys:
 def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
     with_counts = ranked.header.minimumSizeHint().width()
     context.state.set_asked(asked_for(ranking(same_patient=0, near_duplicates=0)))
-    assert ranked.same_patient.text() == "same patient hidden"
+    assert ranked.same_patient.text() == "Hide same patient"
     assert ranked.header.minimumSizeHint().width() == with_counts
     context.state.set_asked(asked_for(ranking(same_patient=3)))
     box = ranked.same_patient
-    qtbot.waitUntil(lambda: box.text() == "same patient hidden (3)")
+    qtbot.waitUntil(lambda: box.text() == "Hide same patient (3)")
     box.resize(box.minimumSizeHint())
-    assert box.text() == "same patient hidden"
-    assert box.accessibleName() == "same patient hidden (3)"
+    assert box.text() == "Hide same patient"
+    assert box.accessibleName() == "Hide same patient (3)"

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.similar.ranking_options import DIVERSE
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import explain_distance, rank_cases
 from semblance.core.workflows.searches.estimate import (
@@ -56,7 +56,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 620)
+    made = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 620)
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
     return made
@@ -88,7 +88,7 @@ def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show)
     assert strip.badge.kind == "held-out"
     assert "Support, not a diagnosis" in texts(strip)
     name = strip.scale.accessibleName()
-    assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, measured on held-out patients")
+    assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, tested on held-out patients")
     assert not strip.grab().isNull()
 
 
@@ -142,7 +142,7 @@ def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
 
 def test_why_there_are_counts_only_has_the_room_that_is_left(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
-    for width, told in ((330, "Counts only: refined ranking"), (190, "refined ranking")):
+    for width, told in ((330, "Counts only: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._note.shown_text() == told
@@ -165,8 +165,8 @@ def test_cases_without_features_are_told_to_be_left_out(show, context):
     ("why", "words"),
     [
         (NOT_CALIBRATED, "Counts only: not calibrated"),
-        (NOT_SCORED, "Counts only: not scored"),
-        (REFINED, "Counts only: refined ranking"),
+        (NOT_SCORED, "Counts only: not tested"),
+        (REFINED, "Counts only: refined search"),
         (FEWER, "Counts only: without some features"),
         (OWN_PATIENT, "Counts only: own patient shown"),
     ],
@@ -195,7 +195,7 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
 def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
     panel = show(ranking(no_good_match=True))
     assert panel.notice.isVisible()
-    assert panel.notice.title.text() == "No good match"
+    assert panel.notice.title.text() == "No close match in this library"
     assert "farther than 99 % of this library's cases" in panel.notice.words.text()
     assert not panel._strip.estimate.isVisible()
     assert not show(ranking()).notice.isVisible()
@@ -218,7 +218,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
     menu = panel.options.menu()
     words = [action.text() for action in menu.actions() if action.isCheckable()]
-    assert words[:3] == ["Diverse results", "Never say it", "As for 0.5 % of the library's cases"]
+    assert words[:3] == ["Show diverse results", "Never show", "As for 0.5 % of the library's cases"]
     assert [action.text() for action in menu.actions() if action.isChecked()] == [
         "As for 1 % of the library's cases"
     ]
@@ -266,7 +266,7 @@ def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, conte
     context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
     context.state.set_query(ASKED)
     panel = show(ranking(others=(case(2), case(4))))
-    assert "Nearest that are not malignant, as most are" in texts(panel.others)
+    assert "Nearest cases that are not malignant" in texts(panel.others)
 
 
 def test_they_are_reached_by_mouse_and_keys(show, qtbot):

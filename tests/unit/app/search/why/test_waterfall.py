@@ -21,7 +21,7 @@ def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
 
 
 def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
-    head = SectionHeader("What made the distance", note="untick to omit")
+    head = SectionHeader("Contributions to the distance", note="untick to leave out")
     qtbot.addWidget(head)
     before = head.sizeHint().height()
     head.set_note("")

@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from semblance.app.widgets.cards import card_animation
-from semblance.app.widgets.cards.card_animation import LONGEST_MS, MOST, Motion
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.card_animation import LONGEST_MS, MOST, CardAnimation
+from semblance.app.widgets.cards.case_model import CaseModel
 
 
 @pytest.fixture
@@ -15,15 +15,15 @@ def moving(monkeypatch):
     monkeypatch.setattr(card_animation, "system_duration", lambda: 200)
 
 
-def turned(deck: Deck) -> Deck:
+def turned(deck: CaseModel) -> CaseModel:
     """The same cases, the first ones the other way round."""
     order = deck.order.copy()
     order[:8] = order[:8][::-1]
-    return Deck(deck.columns, order, deck.distances)
+    return CaseModel(deck.columns, order, deck.distances)
 
 
 def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
-    motion = Motion()
+    motion = CardAnimation()
     with qtbot.waitSignal(motion.ended):
         motion.start({1: (QPoint(0, 0), QPoint(100, 50)), 2: (QPoint(5, 5), QPoint(5, 5))})
         assert motion.places == [1]
@@ -35,7 +35,7 @@ def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
 
 
 def test_a_new_order_replaces_one_still_under_way(moving):
-    motion = Motion()
+    motion = CardAnimation()
     motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
     motion.start({4: (QPoint(0, 0), QPoint(7, 0))})
     assert motion.places == [4]
@@ -44,7 +44,7 @@ def test_a_new_order_replaces_one_still_under_way(moving):
 
 
 def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(moving, monkeypatch):
-    motion = Motion()
+    motion = CardAnimation()
     motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MOST + 1)})
     assert motion.places == []
     monkeypatch.setattr(card_animation, "system_duration", lambda: 0)
@@ -70,7 +70,7 @@ def test_the_grid_glides_only_when_told(grid, moving):
 def test_a_card_that_leaves_is_seen_leaving(grid, moving):
     deck = grid.deck()
     order = np.roll(deck.order, -1)
-    grid.set_deck(Deck(deck.columns, order, deck.distances), glide=True)
+    grid.set_deck(CaseModel(deck.columns, order, deck.distances), glide=True)
     assert 39 in grid._motion.places
     assert grid._motion._ways[39][1].y() == grid.viewport().height()
 
@@ -86,7 +86,7 @@ def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, gr
     grid.set_current(1)
     deck = grid.deck()
     with qtbot.waitSignal(grid.current_changed) as told:
-        grid.set_deck(Deck(deck.columns, np.roll(deck.order, -1), deck.distances), glide=True)
+        grid.set_deck(CaseModel(deck.columns, np.roll(deck.order, -1), deck.distances), glide=True)
     assert told.args == [2]
     assert grid.current_place() == 0
     grid.set_deck(deck, glide=True)

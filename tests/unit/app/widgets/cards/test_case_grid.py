@@ -12,8 +12,8 @@ from semblance.app.widgets.cards.card_layout import MARGIN
 from semblance.app.widgets.cards.card_parts import thumbs_of
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
-from semblance.app.widgets.cards.case_model import Deck
-from semblance.app.widgets.thumbnail_loader import Thumbnails
+from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import ImageState, case_columns
 from tests.helpers.gallery import answer, sample_deck
 from tests.helpers.showing import on_screen
@@ -91,11 +91,11 @@ def test_the_current_case_stays_current_in_another_order(qtbot, grid: CaseGrid) 
     grid.set_current(5)
     deck = grid.deck()
     with qtbot.assertNotEmitted(grid.current_changed):
-        grid.set_deck(Deck(deck.columns, deck.order[::-1]))
+        grid.set_deck(CaseModel(deck.columns, deck.order[::-1]))
     assert grid.current() == 5
     assert grid.current_place() == 35
     with qtbot.waitSignal(grid.current_changed) as told:
-        grid.set_deck(Deck(deck.columns, np.array([0, 1])))
+        grid.set_deck(CaseModel(deck.columns, np.array([0, 1])))
     assert told.args == [NONE]
 
 
@@ -155,7 +155,7 @@ def test_resizing_keeps_what_was_on_top(qtbot, grid: CaseGrid) -> None:
 
 def test_images_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
     well = grid.viewport().grab().toImage()
-    source = Thumbnails(answer, grid)
+    source = ThumbnailLoader(answer, grid)
     with qtbot.waitSignal(source.ready):
         grid.set_source(source)
         grid.viewport().repaint()
@@ -164,7 +164,7 @@ def test_images_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
 
 
 def test_a_source_can_be_changed_and_taken_away(qtbot, grid: CaseGrid) -> None:
-    first, second = Thumbnails(answer, grid), Thumbnails(answer, grid)
+    first, second = ThumbnailLoader(answer, grid), ThumbnailLoader(answer, grid)
     grid.set_source(first)
     grid.set_source(second)
     grid.set_source(None)
@@ -184,7 +184,7 @@ def test_as_a_list_there_is_one_case_a_line(qtbot, grid: CaseGrid, ranked: bool)
 
 
 def test_an_empty_grid_takes_keys_and_clicks(qtbot, grid: CaseGrid) -> None:
-    grid.set_deck(Deck())
+    grid.set_deck(CaseModel())
     qtbot.keyClick(grid, Qt.Key.Key_Down)
     qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(50, 50))
     assert grid.current() == NONE
@@ -194,7 +194,7 @@ def test_an_empty_grid_takes_keys_and_clicks(qtbot, grid: CaseGrid) -> None:
 def test_any_number_of_cases(qtbot, grid: CaseGrid) -> None:
     n = 100_000
     columns = case_columns(range(n), [str(k) for k in range(n)], [None] * n, [None] * n, [0] * n)
-    grid.set_deck(Deck(columns, np.arange(n)))
+    grid.set_deck(CaseModel(columns, np.arange(n)))
     qtbot.keyClick(grid, Qt.Key.Key_End)
     assert grid.current() == n - 1
     assert grid.viewport().rect().contains(grid.card_rect(n - 1))
@@ -241,9 +241,9 @@ class TestChoosingSeveral:
         several.set_current(2)
         several._choose(3, SHIFT)
         deck = several.deck()
-        several.set_deck(Deck(deck.columns, deck.order[::-1]))
+        several.set_deck(CaseModel(deck.columns, deck.order[::-1]))
         assert several.selected() == [4, 3, 2]
-        several.set_deck(Deck(deck.columns, np.array([0, 2])))
+        several.set_deck(CaseModel(deck.columns, np.array([0, 2])))
         assert several.selected() == [3]
 
     def test_the_menu_of_a_chosen_case_is_about_all_of_them(self, qtbot, several: CaseGrid) -> None:
@@ -292,7 +292,7 @@ class TestComparing:
 
     def test_it_ends_when_its_case_is_gone_or_nothing_can_be_judged(self, judging: CaseGrid) -> None:
         judging.comparing.begin(2)
-        judging.set_deck(Deck(judging.deck().columns, np.array([3, 4])))
+        judging.set_deck(CaseModel(judging.deck().columns, np.array([3, 4])))
         assert not judging.comparing.pending
         judging.comparing.begin(4)
         judging.set_judging(False)
@@ -382,6 +382,6 @@ def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid, monk
     grid.clearFocus()
     grid.setFocus()
     assert grid.current_place() == 0
-    grid.set_deck(Deck())
+    grid.set_deck(CaseModel())
     grid.set_deck(sample_deck(5))
     assert grid.current_place() == 0

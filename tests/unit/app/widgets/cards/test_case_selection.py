@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.widgets.cards.case_model import Deck
+from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.cards.case_selection import NONE, Selection
 from semblance.core.library.case_columns import case_columns
 
 N = 6
 COLUMNS = case_columns(range(10, 10 + N), list("abcdef"), [None] * N, [None] * N, [0] * N)
 #: Shown back to front: rows 15, 14, ... 10.
-DECK = Deck(COLUMNS, np.arange(N)[::-1])
+DECK = CaseModel(COLUMNS, np.arange(N)[::-1])
 
 
 @pytest.fixture
@@ -54,5 +54,5 @@ def test_everything_and_nothing(selection):
 
 def test_what_is_not_shown_any_more_is_forgotten(selection):
     selection.everything(DECK)
-    selection.keep(Deck(COLUMNS, np.array([1, 3])))
+    selection.keep(CaseModel(COLUMNS, np.array([1, 3])))
     assert selection.rows == {11, 13}

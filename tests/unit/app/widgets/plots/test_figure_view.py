@@ -5,16 +5,13 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.messages import Messages
-from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.figure_view import REDRAW_MS, FigureView
 from semblance.core.reports.curves import ACCURACY
 from semblance.core.reports.plot_canvas import PALETTES
 from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
+from tests.helpers.contexts import make_context
 from tests.helpers.scored import metric, snapshot
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))
@@ -58,7 +55,7 @@ def test_a_image_of_its_size_is_drawn(view, jobs, qtbot):
 
 def test_the_real_process_draws_it(qtbot):
     jobs = Jobs()
-    view = FigureView(Context(State(), jobs, Messages(), Settings()), ACCURACY)
+    view = FigureView(make_context(jobs), ACCURACY)
     qtbot.addWidget(view)
     view.resize(SIZE)
     view.set_curves(CURVES)
@@ -157,7 +154,7 @@ def test_the_image_can_be_copied(view, jobs, qtbot):
     [
         ("plot.svg", "SVG for print (*.svg)", "plot.svg"),
         ("plot", "CSV, the numbers (*.csv)", "plot.csv"),
-        ("plot", "PNG image as seen (*.png)", "plot.png"),
+        ("plot", "PNG image as displayed (*.png)", "plot.png"),
         ("taken", "CSV, the numbers (*.csv)", "taken-2.csv"),
     ],
 )
@@ -180,7 +177,7 @@ def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatc
 
     view.set_curves(CURVES)
     for chosen, panel in (
-        ("PNG image as seen (*.png)", DARK.panel),
+        ("PNG image as displayed (*.png)", DARK.panel),
         ("PNG image for print (*.png)", "#FFFFFF"),
     ):
         monkeypatch.setattr(

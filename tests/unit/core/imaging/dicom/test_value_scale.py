@@ -1,3 +1,5 @@
+"""What stored numbers mean: rescale, units, windows, look-up tables and padding."""
+
 from __future__ import annotations
 
 import io
@@ -5,13 +7,18 @@ import io
 import numpy as np
 import pytest
 from pydicom import Dataset
-from pydicom.pixels import apply_modality_lut, convert_color_space
-from pydicom.pixels.processing import apply_color_lut
+from pydicom.pixels import apply_modality_lut
 
-from semblance.core.errors import BadInput
 from semblance.core.imaging import Image
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.image import ValueWindow
+from semblance.core.imaging.dicom.pixel_layout import PixelLayout
+from semblance.core.imaging.dicom.value_scale import (
+    MAX_WINDOWS,
+    grey_range,
+    through_modality_table,
+    values_of,
+)
+from semblance.core.imaging.image import ValueScale, ValueWindow
 from tests.helpers.dicom_files import ct_slice, encoded, image
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40
@@ -75,103 +82,157 @@ def test_a_modality_table_gives_the_numbers(data):
     np.testing.assert_array_equal(found.pixels, apply_modality_lut(reference.pixel_array, reference))
 
 
-@pytest.mark.parametrize(
-    "name", ["examples_palette", "OBXXXX1A_rle", "SC_rgb_jpeg_dcmtk", "SC_ybr_full_uncompressed"]
-)
-def test_real_colours_are_those_of_pydicom(data, name):
-    from pydicom import dcmread
-
-    path = data / f"dicom/samples/{name}.dcm"
-    reference = dcmread(path)
-    if reference.PhotometricInterpretation == "PALETTE COLOR":
-        expected = apply_color_lut(reference.pixel_array, reference)
-    else:
-        raw = __import__("pydicom.pixels", fromlist=["pixel_array"]).pixel_array(path, raw=True)
-        expected = convert_color_space(raw, "YBR_FULL", "RGB")
-    with path.open("rb") as file:
-        found = DicomImages(file, name).image(0)
-    difference = np.abs(found.pixels.astype(int) - expected.astype(int))
-    assert difference.max() <= (0 if "PALETTE" in reference.PhotometricInterpretation else 1)
+def lut(descriptor, data, **more) -> Dataset:
+    """A look-up table of a Modality or VOI LUT sequence; ``data`` as numbers, or as bytes."""
+    entry = Dataset()
+    for keyword, value in {"LUTDescriptor": descriptor, "LUTData": data, **more}.items():
+        setattr(entry, keyword, value)
+    return entry
 
 
-def test_palettes_of_bytes_and_words():
-    indices = np.arange(4, dtype=np.uint8).reshape(2, 2)
-    for bits, table in ((8, bytes([10, 20, 30, 40])), (16, np.arange(4, dtype="<u2").tobytes())):
-        dataset = image(indices, PhotometricInterpretation="PALETTE COLOR")
-        for colour in ("Red", "Green", "Blue"):
-            setattr(dataset, f"{colour}PaletteColorLookupTableDescriptor", [4, 0, bits])
-            setattr(dataset, f"{colour}PaletteColorLookupTableData", table)
-        expected = [10, 20, 30, 40] if bits == 8 else [0, 1, 2, 3]
-        assert first(dataset).pixels[:, :, 0].ravel().tolist() == expected
-    del dataset.BluePaletteColorLookupTableData
-    with pytest.raises(BadInput, match="lacks its palette"):
-        first(dataset)
+def layout(**more) -> PixelLayout:
+    plain = {"samples": 1, "allocated": 16, "stored": 16, "high": 15, "signed": True, "floating": False}
+    return PixelLayout(frames=1, rows=2, columns=2, photometric="MONOCHROME2", planar=False, **(plain | more))
 
 
-def test_spacing_is_told_from_where_it_is_known():
-    dataset = image(GREY, ImagerPixelSpacing=[0.2, 0.1])
-    assert first(dataset).spacing_mm == (0.2, 0.1)
-    dataset.EstimatedRadiographicMagnificationFactor = 2
-    assert first(dataset).spacing_mm == (0.1, 0.05)
-    dataset.PixelSpacing = [0.7, 0.6]
-    assert first(dataset).spacing_mm == (0.7, 0.6)
-    ultrasound = image(GREY)
-    ultrasound.SequenceOfUltrasoundRegions = sequence(
-        PhysicalDeltaX=0.02, PhysicalDeltaY=0.03, PhysicalUnitsXDirection=3, PhysicalUnitsYDirection=3
-    )
-    assert first(ultrasound).spacing_mm == pytest.approx((0.3, 0.2))
-
-
-def test_notes_tell_the_view_and_never_the_patient():
-    dataset = image(
-        GREY,
-        Modality="MG",
-        ImageLaterality="L",
-        ViewPosition="MLO",
-        BodyPartExamined="BREAST",
-        PatientName="Nobody^Nowhere",
-        PatientID="P1",
-        PixelAspectRatio=[4, 3],
-    )
-    assert first(dataset).notes == ("MG", "L MLO", "BREAST", "pixels 3 wide, 4 high")
+def scale_of(elements: dict, frame: int = 0, **more) -> ValueScale:
+    dataset = Dataset()
+    for keyword, value in elements.items():
+        setattr(dataset, keyword, value)
+    return values_of(dataset, layout(**more), frame)
 
 
 @pytest.mark.parametrize(
-    ("element", "says"),
+    ("elements", "slope", "intercept", "unit"),
     [
-        ({"Rows": 0}, "has no pixels: 0 rows"),
-        ({"Rows": 65535, "Columns": 65535}, "above the limit of 200 megapixels"),
-        ({"SamplesPerPixel": 4}, "4 samples a pixel"),
-        ({"BitsAllocated": 24}, "in 24 bits"),
-        ({"NumberOfFrames": 999_999_999}, "how many frames"),
-        ({"NumberOfFrames": 3}, "is cut off"),
-        ({"PixelData": b"\0\0"}, "is cut off: 2 bytes of pixels where 128 belong"),
+        ({}, 1.0, 0.0, ""),
+        ({"RescaleSlope": 2, "RescaleIntercept": -5}, 2.0, -5.0, ""),
+        ({"RescaleSlope": 0, "RescaleIntercept": -5}, 1.0, -5.0, ""),
+        ({"Modality": "CT", "RescaleSlope": 1}, 1.0, 0.0, "HU"),
+        ({"Modality": "CT", "RescaleIntercept": -1024, "RescaleType": "US"}, 1.0, -1024.0, "HU"),
+        ({"Modality": "CT", "RescaleSlope": 1, "RescaleType": "MGML"}, 1.0, 0.0, "MGML"),
+        ({"Modality": "CT"}, 1.0, 0.0, ""),
+        ({"Modality": "MR", "RescaleSlope": 1, "RescaleType": "us"}, 1.0, 0.0, ""),
+        ({"RescaleSlope": 1, "RescaleType": "UNSPECIFIED"}, 1.0, 0.0, ""),
+        ({"RescaleSlope": 1, "RescaleType": "A UNIT OF NO STANDARD"}, 1.0, 0.0, "A UNIT OF NO STA"),
+        ({"DoseGridScaling": "0.001", "DoseUnits": "GY"}, 0.001, 0.0, "Gy"),
+        ({"DoseGridScaling": "0.001", "RescaleSlope": 2, "RescaleType": "HU"}, 2.0, 0.0, "HU"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused_before_anything_is_decoded(element, says):
-    with pytest.raises(BadInput, match=says):
-        first(image(GREY, **element))
+def test_slope_intercept_and_unit(elements, slope, intercept, unit):
+    scale = scale_of(elements)
+    assert (scale.slope, scale.intercept, scale.unit) == (slope, intercept, unit)
 
 
-def test_ten_thousand_private_elements_and_deep_sequences_do_no_harm():
-    dataset = ct_slice(GREY)
-    block = dataset.private_block(0x0099, "NOBODY", create=True)
-    for number in range(255):
-        block.add_new(number, "LO", "x" * 20)
-    for group in range(0x1001, 0x1001 + 2 * 10_000, 2):
-        dataset.add_new((group, 0x0010), "LO", "MANY")
-    inner = Dataset()
-    for _ in range(60):
-        outer = Dataset()
-        outer.ReferencedSeriesSequence = [inner]
-        inner = outer
-    dataset.ReferencedSeriesSequence = [inner]
-    np.testing.assert_array_equal(first(dataset).pixels, GREY)
+def test_a_frame_takes_its_own_group_before_the_shared_one_before_the_header():
+    header = {"RescaleSlope": 9, "WindowCenter": 9, "WindowWidth": 9}
+    shared = sequence(
+        PixelValueTransformationSequence=sequence(RescaleSlope=2),
+        FrameVOILUTSequence=sequence(WindowCenter=100, WindowWidth=201),
+    )
+    own = [
+        *sequence(
+            PixelValueTransformationSequence=sequence(RescaleSlope=3),
+            FrameVOILUTSequence=sequence(WindowCenter=50, WindowWidth=101),
+        ),
+        Dataset(),
+    ]
+    groups = {"SharedFunctionalGroupsSequence": shared, "PerFrameFunctionalGroupsSequence": own}
+    scales = [scale_of(header | groups, frame) for frame in range(3)]
+    assert [scale.slope for scale in scales] == [3, 2, 2]
+    assert [(scale.windows[0].low, scale.windows[0].high) for scale in scales] == [
+        (-0.5, 99.5),
+        (-0.5, 199.5),
+        (-0.5, 199.5),
+    ]
+    assert scale_of(header).slope == 9
 
 
-def test_sequences_nested_without_end_are_refused_or_read():
-    data = encoded(ct_slice(GREY))
-    nest = b"\x08\x00\x15\x11SQ\0\0\xff\xff\xff\xff\xfe\xff\x00\xe0\xff\xff\xff\xff" * 20_000
-    at = data.index(b"\x08\x00\x16\x00UI")
-    with pytest.raises(BadInput, match=r"nested without end|damaged|without pixels"):
-        DicomImages(io.BytesIO(data[:at] + nest), "nest").image(0)
+@pytest.mark.parametrize(
+    ("elements", "more", "padding"),
+    [
+        ({}, {}, None),
+        ({"PixelPaddingValue": 5}, {}, (5.0, 5.0)),
+        ({"PixelPaddingValue": 9, "PixelPaddingRangeLimit": 5}, {"signed": False}, (5.0, 9.0)),
+        # Signed padding that the writer stored as unsigned.
+        ({"PixelPaddingValue": 63536}, {}, (-2000.0, -2000.0)),
+        ({"PixelPaddingValue": 32767}, {}, (32767.0, 32767.0)),
+        ({"PixelPaddingValue": 32768}, {}, (-32768.0, -32768.0)),
+        ({"PixelPaddingValue": 63536}, {"signed": False}, (63536.0, 63536.0)),
+        ({"PixelPaddingValue": 5}, {"samples": 3}, None),
+    ],
+)
+def test_padding(elements, more, padding):
+    assert scale_of(elements, **more).padding == padding
+
+
+def test_windows_of_every_function():
+    """PS3.3 C.11.2.1.2: LINEAR needs a width above 1, the others above 0."""
+    two = {"WindowCenter": [10, 20], "WindowWidth": [1, 5]}
+    assert scale_of(two).windows == (ValueWindow(17.5, 21.5, ""),)
+    for function in ("LINEAR_EXACT", "SIGMOID"):
+        windows = scale_of(two | {"VOILUTFunction": function}).windows
+        assert windows == (ValueWindow(9.5, 10.5, ""), ValueWindow(17.5, 22.5, ""))
+    named = two | {"WindowWidth": [9, 5], "WindowCenterWidthExplanation": ["L" * 64]}
+    assert [window.name for window in scale_of(named).windows] == ["L" * 64, ""]
+    many = {"WindowCenter": [1] * 40, "WindowWidth": [9] * 40}
+    assert len(scale_of(many).windows) == MAX_WINDOWS
+
+
+def test_a_voi_table_is_the_window_between_its_first_and_last_change():
+    rising = lut([6, 100, 16], [0, 0, 10, 20, 20, 20], LUTExplanation="BONE")
+    flat, short, none = lut([3, 0, 16], [7, 7, 7]), lut([9, 0, 16], [0, 1, 2]), Dataset()
+    packed = lut([4, -2, 16], np.array([0, 1, 2, 3], "<u2").tobytes() + b"!")
+    step = lut([2, 5, 16], [9, 0])
+    windows = scale_of({"VOILUTSequence": [rising, flat, short, none, packed, step]}).windows
+    assert windows == (ValueWindow(101, 103, "BONE"), ValueWindow(-2, 1, ""))
+    both = {"WindowCenter": 1, "WindowWidth": 9, "VOILUTSequence": [rising]}
+    assert [window.name for window in scale_of(both).windows] == ["", "BONE"]
+
+
+def test_a_modality_table_maps_what_lies_outside_to_its_ends():
+    stored = np.array([[-9, 10], [11, 99]], dtype=np.int16)
+    dataset = Dataset()
+    assert through_modality_table(stored, dataset) is None
+    dataset.ModalityLUTSequence = [lut([3, 10, 16], [500, 600, 700], ModalityLUTType="HU")]
+    mapped, unit = through_modality_table(stored, dataset)
+    assert (mapped.tolist(), unit) == ([[500, 500], [600, 700]], "HU")
+    assert through_modality_table(stored.astype(np.float32), dataset) is None
+    for kind in ("US", "UNSPECIFIED"):
+        dataset.ModalityLUTSequence[0].ModalityLUTType = kind
+        assert through_modality_table(stored, dataset)[1] == ""
+    dataset.ModalityLUTSequence = [lut([0, 0, 16], [0, 70_000])]
+    assert through_modality_table(stored, dataset) is None
+    full = np.arange(65536, dtype="<u2").tobytes()
+    dataset.ModalityLUTSequence = [lut([0, 0, 16], full)]
+    assert through_modality_table(stored, dataset)[0].tolist() == [[0, 10], [11, 99]]
+
+
+@pytest.mark.parametrize(
+    ("scale", "modality", "more", "edges"),
+    [
+        (ValueScale(2.0, -1024.0, "HU"), "CT", {}, (0.0, 1024.0)),
+        (ValueScale(-2.0, 0.0, "HU"), "CT", {}, (-512.0, 512.0)),
+        (ValueScale(1.0, 0.0, "HU"), "MR", {}, (-7.0, 9.0)),
+        (ValueScale(1.0, 0.0, ""), "CT", {}, (-7.0, 9.0)),
+        (ValueScale(2.0, 10.0, windows=(ValueWindow(20.0, 40.0),)), "MR", {}, (5.0, 15.0)),
+        # A window beyond what float32 holds does not count, nor one that is a single number.
+        (ValueScale(1e-40, windows=(ValueWindow(20.0, 40.0),)), "MR", {}, (-7.0, 9.0)),
+        (ValueScale(windows=(ValueWindow(4.0, 4.0),)), "MR", {}, (-7.0, 9.0)),
+        (ValueScale(), "MR", {"stored": 8, "signed": False}, (0.0, 255.0)),
+        (ValueScale(), "MR", {"stored": 6, "signed": False}, (0.0, 63.0)),
+        (ValueScale(), "MR", {"stored": 8}, (-7.0, 9.0)),
+        (ValueScale(), "MR", {"stored": 8, "signed": False, "floating": True}, (-7.0, 9.0)),
+        (ValueScale(padding=(-7.0, -7.0)), "MR", {}, (2.0, 9.0)),
+        (ValueScale(padding=(9.0, 20.0)), "MR", {}, (-7.0, 3.0)),
+        (ValueScale(padding=(2.0, 20.0)), "MR", {}, (-7.0, -6.0)),
+        (ValueScale(padding=(-99.0, 99.0)), "MR", {}, (-7.0, 9.0)),
+    ],
+)
+def test_which_stored_numbers_are_black_and_white(scale, modality, more, edges):
+    stored = np.array([[-7, 2], [3, 9]], dtype=np.int16)
+    assert grey_range(scale, stored, layout(**more), modality) == edges
+
+
+def test_an_even_image_has_a_range():
+    assert grey_range(ValueScale(), np.full((2, 2), 5, np.int16), layout(), "MR") == (5.0, 6.0)

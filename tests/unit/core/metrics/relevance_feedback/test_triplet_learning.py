@@ -1,4 +1,4 @@
-"""Learning from clicks against plain loops; what no clicks may break; the frozen metric."""
+"""Learning from triplets that a person marked, against plain loops."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semblance.core.errors import BadInput
-from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.distances import BitDistance, LinearDistance, RefinedDistance, SignedDistance
-from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback import triplet_learning
-from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
-from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, span_basis
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.triplet_learning import (
     Pairs,
     WeightedTriplets,
@@ -22,8 +16,7 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     gram,
     updated_with_triplet,
 )
-from semblance.core.retrieval.click_index import ClickIndex
-from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
+from tests.helpers.naive_clicks import naive_form, naive_instant, naive_replay
 
 
 def judged(seed: int = 0, p: int = 9, m: int = 5, t: int = 12) -> WeightedTriplets:
@@ -128,152 +121,3 @@ def test_equal_cases_teach_nothing() -> None:
     assert len(updated_with_triplet(FeedbackForm.start(2), point, point + 1, point + 1).gains) == 0
     assert len(fit_form(WeightedTriplets.of(np.stack([point] * 3), [[0, 1, 2]])).gains) == 0
     assert len(fit_form(WeightedTriplets.of(np.empty((0, 2)), [])).gains) == 0
-
-
-def test_the_nearest_form_lifts_what_would_be_negative() -> None:
-    rng = np.random.default_rng(0)
-    change = rng.normal(size=(3, 3)) * 3
-    change += change.T
-    basis = np.linalg.qr(rng.normal(size=(6, 3)))[0].T
-    wanted = naive_psd(np.eye(6) + basis.T @ change @ basis)
-    np.testing.assert_allclose(FeedbackForm.nearest(change, basis).dense(), wanted, atol=1e-12)
-
-
-def test_strength_blends_between_the_start_and_the_clicks() -> None:
-    form = fit_form(judged())
-    np.testing.assert_allclose(form.blended(0.0).dense(), np.eye(5))
-    np.testing.assert_allclose(form.blended(0.25).dense(), 0.75 * np.eye(5) + 0.25 * form.dense(), atol=1e-12)
-
-
-def test_the_basis_spans_all_differences() -> None:
-    points = np.random.default_rng(0).normal(size=(4, 9))
-    basis = span_basis(points)
-    differences = points - points[2]
-    np.testing.assert_allclose(differences @ basis.T @ basis, differences, atol=1e-12)
-    assert basis.shape == (3, 9)
-
-
-def rows(seed: int = 0, n: int = 80, d: int = 4) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(n, d)) * np.array([1.0, 5.0, 0.2, 1.0])[:d] + 3.0
-
-
-def bases() -> list:
-    rng = np.random.default_rng(5)
-    return [
-        LinearDistance(4),
-        LinearDistance(4, rng.normal(size=(1, 4))),
-        BitDistance(rng.normal(size=(4, 12)), rng.normal(size=12), rng.random(12) + 0.1),
-    ]
-
-
-@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
-def test_coordinates_have_a_median_squared_distance_of_two(base: object) -> None:
-    X = rows(n=300)
-    Z = FeedbackSpace.of(base, X).coordinates(X)
-    D = ((Z[:, np.newaxis] - Z) ** 2).sum(axis=2)[np.triu_indices(300, 1)]
-    assert np.median(D) == pytest.approx(2.0, rel=0.1)
-
-
-def test_a_linear_start_keeps_nine_tenths_and_forgets_nothing() -> None:
-    X, L = rows(n=300), np.array([[1.0, 0.0, 0.0, 0.0]])
-    space = FeedbackSpace.of(LinearDistance(4, L), X)
-    M = space.root.T @ space.root
-    standardised = M * np.outer(X.std(axis=0), X.std(axis=0))
-    values = np.linalg.eigvalsh(standardised)
-    assert values[0] > 0
-    np.testing.assert_allclose(values / values[0], [1.0, 1.0, 1.0, (0.9 * 4 + 0.1) / 0.1], rtol=1e-9)
-
-
-@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
-def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None:
-    X = rows(n=60)
-    space = FeedbackSpace.of(base, X)
-    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
-    np.testing.assert_allclose(space.start().squared(Z - Z[0]), wanted, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(
-        space.distance(space.start()).between(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12
-    )
-    index = ClickIndex(Z, Z[0], space.beginning)
-    order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(wanted, 9)))
-    np.testing.assert_array_equal(index.search(Z[0], 60).rows, order)
-
-
-@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
-def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
-    X = rows(n=60)
-    space = FeedbackSpace.of(base, X)
-    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
-    full = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5]])).begun(space.beginning, 0.5)
-    away = [np.abs(full.blended(part).squared(Z - Z[0]) - wanted).max() for part in (1.0, 0.1, 0.01, 0.0)]
-    assert away[0] > 5 * away[1] > 25 * away[2]
-    assert away[3] < 1e-9 * wanted.max()
-
-
-@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
-def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_path) -> None:
-    X = rows()
-    start = Metric((), base, MetricCard(learner="euclidean", name="start"))
-    space = FeedbackSpace.of(base, X)
-    Z = space.coordinates(X)
-    learnt = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
-    form = learnt.begun(space.beginning, 0.4).blended(0.7)
-    metric = refined_metric(
-        start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
-    )
-    wanted = form.squared(Z - Z[0])
-    np.testing.assert_allclose(metric.distances(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12)
-    for other in (1, 5, 40):
-        parts = metric.explain(X[0], X[other])
-        assert sum(part.amount for part in parts) == pytest.approx(wanted[other], rel=1e-9)
-    metric.save(tmp_path / "m.metric")
-    again = load_metric(tmp_path / "m.metric")
-    np.testing.assert_array_equal(again.distances(X[:2], X), metric.distances(X[:2], X))
-    assert again.card.learner == LEARNER
-    assert again.card.parameters["base"] == "start"
-    assert "3 judgements on the metric 'start'" in again.card.notes[-1]
-    assert again.card.authors == ("ann",)
-    assert again.card.constraints == {"judgements": 3, "judged triplets": 3}
-
-
-def test_a_refined_metric_can_be_refined() -> None:
-    X, base = rows(), bases()[2]
-    first = FeedbackSpace.of(base, X)
-    form = fit_form(WeightedTriplets.of(first.coordinates(X), [[0, 1, 2]]))
-    once = first.distance(form)
-    again = FeedbackSpace.of(once, X)
-    twice = again.distance(FeedbackForm.start(again.coordinates(X).shape[1]))
-    stored = RefinedDistance.restore(twice.settings(), twice.arrays())
-    np.testing.assert_array_equal(stored.between(X[:1], X), twice.between(X[:1], X))
-
-
-@pytest.mark.parametrize(
-    ("base", "X", "said"),
-    [
-        (SignedDistance(np.eye(4), np.ones(4)), rows(), "no coordinates"),
-        (LinearDistance(4), rows(n=1), "too few cases"),
-        (LinearDistance(4), np.ones((5, 4)), "one place"),
-    ],
-)
-def test_what_cannot_be_refined_says_so(base: object, X: np.ndarray, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        FeedbackSpace.of(base, X)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda s, a: s.pop("base"), "lacks the one"),
-        (lambda s, a: a.pop("gains"), "what was learnt"),
-        (lambda s, a: a.update(weights=np.ones(7)), "does not fit"),
-        (lambda s, a: a.update(directions=np.ones((1, 3))), "wrong form"),
-        (lambda s, a: a.update(gains=np.array([-2.0] * len(a["gains"]))), "negative"),
-    ],
-)
-def test_a_forged_distance_is_refused(change, said: str) -> None:
-    X, base = rows(), bases()[2]
-    space = FeedbackSpace.of(base, X)
-    distance = space.distance(fit_form(WeightedTriplets.of(space.coordinates(X), [[0, 1, 2]])))
-    settings, arrays = distance.settings(), distance.arrays()
-    change(settings, arrays)
-    with pytest.raises(BadInput, match=said):
-        RefinedDistance.restore(settings, arrays)

@@ -200,7 +200,7 @@ def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (11, 11)
     assert [item["case_id"] for item in result.failed] == ["images/level/p008.png"]
-    assert "ended the worker process" in result.failed[0]["reason"]
+    assert "worker process ended" in result.failed[0]["reason"]
     here.deadly = frozenset()
     assert extract_features(library, QUICK).extracted == 0
 

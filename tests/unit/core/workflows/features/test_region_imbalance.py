@@ -45,7 +45,7 @@ def test_regions_of_one_finding_only_are_warned_of_and_the_card_says_so(library)
     with Library.open(library, writable=False) as opened:
         first, second = sorted({row.finding for row in opened.catalogue.all_cases()})[:2]
     outline(library, first)
-    assert f"Cases of '{first}' are measured in a region, most of '{second}'" in told(library)
+    assert f"Most cases of '{first}' are measured in a region, most cases of '{second}'" in told(library)
     result = train_metric(library, TrainRequest("euclidean", "plain"))
     assert "scores flatter" in result.warning
     with Library.open(library, writable=False) as opened:

@@ -51,4 +51,4 @@ def test_another_library_in_the_same_place_is_seen(libraries, tmp_path):
         card_images.card_images(here, [1], 64)
     Library.create(here).close()
     (card,) = card_images.card_images(here, [1], 64)
-    assert card.problem == "not in the library any more"
+    assert card.problem == "no longer in the library"

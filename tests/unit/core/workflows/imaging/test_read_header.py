@@ -31,16 +31,16 @@ def test_a_image_file_says_its_format_and_size(tmp_path):
     assert table.name == "one.png"
     assert told["Format"] == "PNG"
     assert (told["Width"], told["Height"]) == ("30 px", "20 px")
-    assert told["Bits of a channel"] == "16"
-    assert (told["Least value"], told["Greatest value"]) == ("0", "599")
-    assert told["Dots per inch"].startswith("300")
+    assert told["Bits per channel"] == "16"
+    assert (told["Minimum"], told["Maximum"]) == ("0", "599")
+    assert told["Resolution in dpi"].startswith("300")
 
 
 def test_a_row_of_an_array_and_a_volume_say_what_they_are(tmp_path):
     path = tmp_path / "volumes.npz"
     np.savez(path, ct=np.zeros((2, 7, 8, 9), np.int16), flat=np.zeros((5, 8, 9), np.uint8))
     told = values(read_header(None, ImageAddress(path, "ct", 1)))
-    assert (told["Format"], told["Inside it"], told["Row"]) == ("NumPy array", "ct", "1")
+    assert (told["Format"], told["Entry"], told["Row"]) == ("NumPy array", "ct", "1")
     assert told["Slices"] == "7"
     told = values(read_header(None, ImageAddress(path, "flat", 2)))
     assert "Slices" not in told
@@ -53,7 +53,7 @@ def test_a_damaged_image_says_why_it_cannot_be_shown(tmp_path):
     path.write_bytes(path.read_bytes()[:1000])
     told = values(read_header(None, ImageAddress(path)))
     assert told["Format"] == "PNG"
-    assert "cut.png" in told["Cannot be shown"]
+    assert "cut.png" in told["Cannot be displayed"]
 
 
 def test_a_file_that_is_gone_is_refused(tmp_path):

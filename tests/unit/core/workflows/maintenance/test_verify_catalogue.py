@@ -21,7 +21,7 @@ def save_long_search(library: Path) -> bytearray:
     return settled(library)
 
 
-def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
+def test_a_damaged_catalogue_is_recovered_and_the_old_one_kept(library):
     data = save_long_search(library)
     file = library / CATALOGUE
     # In the overflow pages of the long search: everything else can be read.
@@ -29,9 +29,9 @@ def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
     data[start : start + 9000] = b"\xa7" * 9000
     file.write_bytes(data)
     assert parts_of(verify_library(library)) == ["catalogue"]
-    mended = verify_library(library, repair=True)
-    assert f"{CASES} cases" in mended.findings[0].repaired
-    assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
+    repaired = verify_library(library, repair=True)
+    assert f"{CASES} cases" in repaired.findings[0].repaired
+    assert (Path(repaired.moved_to) / CATALOGUE).read_bytes() == bytes(data)
     assert verify_library(library).findings == []
     assert len(stored_features(library)[0]) == CASES
 
@@ -45,14 +45,14 @@ def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
         assert result.open_harm
         assert file.read_bytes() == b"not a database at all" * 500
         assert ("--repair" in result.findings[0].remedy) is not repair
-        assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+        assert result.works == ["Nothing else can be verified while the catalogue is damaged."]
 
 
-def test_a_catalogue_that_was_cut_short_is_salvaged_as_far_as_it_goes(library):
+def test_a_catalogue_that_was_cut_short_is_recovered_as_far_as_it_goes(library):
     data = save_long_search(library)
     (library / CATALOGUE).write_bytes(data[:-300_000])
-    mended = verify_library(library, repair=True)
-    assert f"{CASES} cases" in mended.findings[0].repaired
+    repaired = verify_library(library, repair=True)
+    assert f"{CASES} cases" in repaired.findings[0].repaired
     assert verify_library(library).findings == []
 
 
@@ -67,20 +67,20 @@ def test_rows_whose_text_is_damaged_are_named_and_saved(library):
         "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
     ]
     assert found.open_harm
-    mended = verify_library(library, repair=True)
-    assert mended.open_harm == []
-    assert mended.findings[0].repaired.startswith("1 rows can be read again, 1 were taken out")
-    assert (Path(mended.moved_to) / CATALOGUE).is_file()
+    repaired = verify_library(library, repair=True)
+    assert repaired.open_harm == []
+    assert repaired.findings[0].repaired.startswith("1 rows can be read again, 1 were removed")
+    assert (Path(repaired.moved_to) / CATALOGUE).is_file()
     assert verify_library(library).findings == []
     assert len(stored_features(library)[0]) == CASES - 1
 
 
-def test_the_keys_of_codes_are_never_mended(library):
+def test_the_keys_of_codes_are_never_repaired(library):
     with raw(library) as connection:
         connection.execute("INSERT INTO meta (key, value) VALUES ('key', CAST(x'ffff' AS TEXT))")
     result = verify_library(library, repair=True)
     assert [bool(f.repaired) for f in result.findings] == [False]
-    assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+    assert result.works == ["Nothing else can be verified while the catalogue is damaged."]
 
 
 def test_rows_that_point_to_nothing_are_taken_out(library):
@@ -88,14 +88,14 @@ def test_rows_that_point_to_nothing_are_taken_out(library):
         connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
     result = verify_library(library)
     assert parts_of(result) == ["catalogue rows"]
-    mended = verify_library(library, repair=True)
-    assert parts_of(mended) == ["catalogue rows", "catalogue rows"]
-    assert mended.open_harm == []
+    repaired = verify_library(library, repair=True)
+    assert parts_of(repaired) == ["catalogue rows", "catalogue rows"]
+    assert repaired.open_harm == []
     assert verify_library(library).findings == []
     assert len(stored_features(library)[0]) == CASES - 1
 
 
-def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_mended(library):
+def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_repaired(library):
     with raw(library) as connection:
         connection.execute("ALTER TABLE judgements ADD COLUMN newer TEXT")
         connection.execute(f"UPDATE meta SET value = '{schema.VERSION + 1}' WHERE key = 'schema'")
@@ -106,7 +106,7 @@ def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_mended(librar
     assert tables_of(library) == before
 
 
-def test_a_name_with_letters_that_are_none_is_salvaged(library):
+def test_a_name_with_letters_that_are_none_is_recovered(library):
     data = settled(library)
     at = data.index(b"patient TEXT")
     data[at] |= 0x80

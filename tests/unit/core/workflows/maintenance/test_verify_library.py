@@ -93,10 +93,10 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     result = verify_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
-    assert f"{CASES} of {CASES} cases are without" in result.findings[0].says
+    assert f"{CASES} of {CASES} cases have no numbers" in result.findings[0].says
     assert "Metric 'plain'." in result.works
-    mended = verify_library(library, repair=True)
-    assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
+    repaired = verify_library(library, repair=True)
+    assert (repaired.open_harm, repaired.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
     again, values = stored_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
@@ -130,9 +130,9 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
         description.unlink()
     result = verify_library(library)
     assert parts_of(result) == ["features"]
-    assert "what describes its numbers is lost or damaged" in result.findings[0].says
-    mended = verify_library(library, repair=True)
-    assert "all its numbers are there" in mended.findings[0].repaired
+    assert "the description of its numbers is lost or damaged" in result.findings[0].says
+    repaired = verify_library(library, repair=True)
+    assert "All its numbers are there" in repaired.findings[0].repaired
     np.testing.assert_array_equal(stored_features(library)[1], before)
     assert parts_of(verify_library(library)) == ([] if checked else ["features"])
 
@@ -142,7 +142,7 @@ def test_numbers_without_check_sums_are_told_without_alarm(library):
     make_before_sums(library, before)
     result = verify_library(library)
     assert [finding.harm for finding in result.findings] == [False]
-    assert "made before numbers had check sums" in result.findings[0].says
+    assert "made before numbers had checksums" in result.findings[0].says
     assert result.open_harm == []
 
 
@@ -160,10 +160,10 @@ def test_a_damaged_metric_is_named_and_its_card_kept(library):
     # A whole copy under another name is taken in its place.
     (file.parent / "aaaa.metric").write_bytes(whole)
     os.utime(file.parent / "aaaa.metric", (0, 0))
-    mended = verify_library(library, repair=True)
-    assert mended.findings[0].repaired == "The same metric was found in aaaa.metric."
+    repaired = verify_library(library, repair=True)
+    assert repaired.findings[0].repaired == "The same metric was found in aaaa.metric."
     assert file.read_bytes() == whole
-    assert mended.open_harm == []
+    assert repaired.open_harm == []
 
 
 def test_another_metric_in_its_place_is_noticed(library):
@@ -198,11 +198,11 @@ def test_thumbnails_and_prepared_metrics_are_made_again(library):
     (prepared,) = (library / DERIVED).glob("*.npz")
     prepared.write_bytes(prepared.read_bytes()[:100])
     (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
-    mended = verify_library(library, repair=True)
-    assert parts_of(mended) == ["thumbnails", "derived"]
-    assert not any(finding.harm for finding in mended.findings)
-    assert mended.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
-    assert mended.findings[1].repaired == "Made again."
+    repaired = verify_library(library, repair=True)
+    assert parts_of(repaired) == ["thumbnails", "derived"]
+    assert not any(finding.harm for finding in repaired.findings)
+    assert repaired.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
+    assert repaired.findings[1].repaired == "Made again."
     assert verify_library(library).findings == []
     with Library.open(library) as opened:
         contents = [r.content for r in opened.catalogue.all_cases()]
@@ -258,12 +258,12 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     place.symlink_to(tmp_path / "elsewhere") if kind == "link" else os.mkfifo(place)
     found = verify_library(library)
     assert [(f.part, f.path) for f in found.open_harm] == [("link", place.relative_to(library).as_posix())]
-    assert found.works == ["Nothing more is looked at while that is there."]
+    assert found.works == ["Nothing else was verified because of it."]
     back_up(library, tmp_path / "b.zip")
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert not [name for name in archive.namelist() if name.startswith(inside)]
-    mended = verify_library(library, repair=True)
-    assert mended.open_harm == []
+    repaired = verify_library(library, repair=True)
+    assert repaired.open_harm == []
     assert verify_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
     assert len(stored_features(library)[0]) == CASES
@@ -282,7 +282,7 @@ def test_what_may_not_be_read_is_not_taken_for_damaged(library, monkeypatch, ins
     assert not (library / repair_library.ASIDE).exists()
 
 
-def test_folders_in_place_of_derived_files_are_mended(library):
+def test_folders_in_place_of_derived_files_are_repaired(library):
     for file in (library / "thumbnails.sqlite", next((library / DERIVED).iterdir())):
         file.unlink()
         file.mkdir()

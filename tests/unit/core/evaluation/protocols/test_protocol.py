@@ -150,6 +150,15 @@ def test_wrong_requests_and_cancelling(name, settings):
         get_protocol(name, magic=1)
 
 
+@pytest.mark.parametrize("name", ["online", "pairs"])
+@pytest.mark.parametrize("n", [6, 9, 14])
+def test_few_cases_and_a_finding_of_one_case(name, n):
+    y = np.array([*(["a", "b"] * n)[: n - 1], "rare"])
+    data = EvaluationData(np.random.default_rng(n).normal(size=(n, 2)), y)
+    result = run(name, {}, data, "euclidean", repeats=2)
+    assert result.results or "pairs" in result.failed[0].reason
+
+
 def test_protocols_describe_themselves():
     assert protocols()[0].name == "bdm"
     for protocol in protocols():

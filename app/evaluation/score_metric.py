@@ -1,0 +1,70 @@
+"""Measuring the current metric again, and finding the queries it serves worst."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.workflows.evaluation import hardest_queries
+from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
+from semblance.core.workflows.metrics import score_metric
+
+
+def show_hardest(context: Context, finding: str = "") -> Job | None:
+    """Show in Library the held-out queries that the current metric serves worst, of ``finding`` if given."""
+    state = context.state
+    if state.path is None or state.metric is None:
+        return None
+    path, metric = state.path, state.metric.name
+    job = context.jobs.run(
+        tr("Finding the hardest queries of {name}", name=metric),
+        hardest_queries.hardest_queries,
+        path,
+        metric,
+        finding,
+        lane=Lane.DRAW,
+        channel="hardest",
+    )
+
+    def show(found: HardestQueries) -> None:
+        if state.path != path:
+            return
+        if not found.rows:
+            context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
+            return
+        state.set_picked(np.array(sorted(found.rows), dtype=np.int64))
+        context.messages.info(
+            tr(
+                "Library shows the {n} hardest of {asked:,} held-out queries: "
+                "accuracy @{k} from {low:.2f} to {high:.2f}.",
+                n=len(found.rows),
+                asked=found.asked,
+                k=found.k,
+                low=found.accuracies[0],
+                high=found.accuracies[-1],
+            )
+        )
+
+    return context.follow(job, show)
+
+
+def score(context: Context) -> Job | None:
+    """Measure the current metric again on its held-out cases."""
+    state = context.state
+    if state.path is None or state.metric is None:
+        return None
+    job = context.jobs.run(
+        tr("Scoring {name}", name=state.metric.name),
+        score_metric.score_metric,
+        state.path,
+        state.metric.name,
+        channel="score",
+    )
+    name = state.metric.name
+    again = partial(search_operations.rank_by_scored, context, name)
+    return context.follow(job, lambda _result: library_operations.renew(context, again))

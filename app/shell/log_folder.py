@@ -1,0 +1,41 @@
+"""The folder of the log and the versions of what runs, for who asks for help."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from semblance.core import log
+
+#: Packages whose version explains a failure most often.
+_PACKAGES = (
+    "semblance",
+    "PySide6_Essentials",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pydicom",
+    "zarr",
+    "SQLAlchemy",
+)
+
+
+def open_log_folder() -> bool:
+    """Show the folder of the log in the system's file manager; ``False`` where there is none."""
+    folder = log.log_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+
+def versions_text() -> str:
+    """``semblance 0.1.0, ..., Python 3.11.9, Linux``."""
+    parts = []
+    for package in _PACKAGES:
+        try:
+            parts.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join([*parts, f"Python {platform.python_version()}", platform.system()])

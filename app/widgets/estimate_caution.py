@@ -1,0 +1,25 @@
+"""What is said beside an estimate that is not to be trusted as it stands."""
+
+from __future__ import annotations
+
+from semblance.app.shell.measured_on import measured_words
+from semblance.core.language import tr, translate
+from semblance.core.workflows.searches.reliability import Vote
+
+#: The query was among the training cases.
+TRAINED = tr("The metric was trained on this query or its patient. The estimate can be too good.")
+
+
+def estimate_caution(vote: Vote) -> tuple[str, str]:
+    """That the estimate errs by more than chance allows, and on what that was measured; else two empty
+    texts."""
+    if not vote.caution:
+        return "", ""
+    what = measured_words(vote.measured_on or "")
+    return translate(vote.caution), tr(
+        "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
+        "estimate stays below the second number in 95 of 100 measurements. See the tab "
+        "Calibration in Evaluation.",
+        n=vote.measured,
+        what=what,
+    )

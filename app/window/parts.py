@@ -1,0 +1,77 @@
+"""What the window is made of once a library is needed, and what these parts ask of each other."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtWidgets import QMainWindow, QStackedWidget
+
+from semblance.app.search.feedback import refine_metric
+from semblance.app.search.saved.search_view import SearchView
+from semblance.app.shell import library_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.lazy import lazy_part
+from semblance.app.window.case_menu import show_case_menu
+from semblance.app.window.commands import Commands
+from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.full_pages import FullPages
+from semblance.app.window.map_links import MapLinks
+from semblance.app.window.panels import Panels
+from semblance.app.window.top_bar import TopBar
+
+
+class WindowParts(QObject):
+    """The panels, docks, pages and commands of one window, connected; panels are built when asked for."""
+
+    def __init__(self, context: Context, window: QMainWindow, stack: QStackedWidget, top: TopBar) -> None:
+        super().__init__(window)
+        self._context, self._window = context, window
+        self.panels = Panels(context, stack, self)
+        self.layout = DockLayout(window, context, self.panels)
+        self.full = FullPages(window, context, stack, self.panels, self.layout)
+        self.commands = Commands(
+            context, window, self.panels, self.layout, self.full, top, self.show_map, self.record_view
+        )
+        self.panels.help_requested.connect(self.commands.show_help)
+        self.panels.case_menu_requested.connect(self.show_case_menu)
+        self.panels.compare_requested.connect(self.full.compare)
+        self.panels.page_closed.connect(self.full.leave_page)
+        self.panels.full_size_requested.connect(self.full.look_at_query)
+        self.panels.questions_requested.connect(self.full.ask_next)
+        self.panels.header_requested.connect(self.commands.show_header)
+        self.panels.side_requested.connect(self.layout.show_side)
+        self.panels.fold_requested.connect(self.layout.fold_again)
+
+    @lazy_part
+    def map_links(self) -> MapLinks:
+        return MapLinks(self._window, self.panels, self.layout)
+
+    @lazy_part
+    def search_view(self) -> SearchView:
+        return SearchView(self._context, self.panels.query, self.panels.ranking, self)
+
+    def show_map(self) -> None:
+        """The map of the library, with room for it."""
+        self.map_links.show()
+
+    def record_view(self) -> None:
+        """Record how the search is shown now, where there is one."""
+        view = WindowParts.search_view.built(self)
+        if view is not None:
+            view.keeper.look()
+
+    def show_case_menu(self, case_row: int, where: QPoint) -> None:
+        """What can be done with a case of the library, wherever it is shown."""
+        examples = self.commands.examples
+        show_case_menu(self._context, self.panels, self.full, examples, self._window, case_row, where)
+
+    def build(self, part: str) -> None:
+        """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""
+        owner = next(
+            one for one in (self, self.layout, self.panels) if hasattr(type(one), part) or part in vars(one)
+        )
+        getattr(owner, part)
+
+    def save_before_end(self) -> None:
+        """Save what is to outlast the window."""
+        refine_metric.finish(self._context)
+        library_operations.remember_before_end(self._context)

@@ -1,0 +1,339 @@
+"""The log of the program: what ran, how long it took and what failed, in a file that holds no patient data.
+
+A record is a constant sentence of the program with values in it. Numbers are written as they are, every text (a path,
+a case id, the name of a finding) as a short hash that stays the same on this machine, so that one can see *that* two
+records are of the same file, but not of which. Errors keep the constant parts of their sentences; tracebacks name
+modules, lines and functions, never values. :class:`Plain` marks a text that is known to name nobody.
+
+The file is written by a thread of its own: no caller waits for the disk. Worker processes hand their records to the
+process that started them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+import queue
+import secrets
+import string
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from semblance.core.files import move
+from semblance.core.language import LazyText
+
+#: Level of the log: debug, info, warning, error or off.
+VARIABLE = "SEMBLANCE_LOG"
+#: ``LEVEL:FOLDER`` while a log is written: tells worker processes that there is one.
+_ACTIVE_VARIABLE = "SEMBLANCE_LOG_ACTIVE"
+FILE, _KEY_FILE = "semblance.log", "hash.key"
+#: Size of one file, and how many older ones are kept.
+MAX_BYTES, OLDER_FILES = 1 << 20, 4
+#: A phase of a job that takes longer is noted without ``--verbose`` too.
+SLOW_PHASE_S = 5.0
+#: Shorter constants of the program may be part of a name by chance.
+_SHORTEST_LITERAL = 6
+_MOST_FRAMES = 60
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+logger = logging.getLogger("semblance")
+# Without a log nothing is printed instead.
+logger.addHandler(logging.NullHandler())
+_handlers: list[logging.Handler] = []
+
+
+class Plain(str):
+    """A text that names nobody: of the program itself, or redacted before."""
+
+    __slots__ = ()
+
+
+def log_folder() -> Path:
+    """The folder of the log, where the system keeps such files; it need not exist yet."""
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir("semblance", appauthor=False))
+
+
+def start_log(*, verbose: bool = False, folder: Path | None = None) -> None:
+    """Write the log into ``folder`` (:func:`log_folder`) from now on; ``verbose``: details too, and a copy to stderr.
+
+    The environment variable :data:`VARIABLE` sets another level, or ``off``. A log that was started stays.
+    """
+    chosen = os.environ.get(VARIABLE, "").strip().lower()
+    if _handlers or chosen == "off":
+        return
+    level = _LEVELS.get(chosen, logging.DEBUG if verbose else logging.INFO)
+    os.environ[_ACTIVE_VARIABLE] = f"{level}:{folder or ''}"
+    logger.setLevel(level)
+    _add(_LogFile(folder))
+    if verbose:
+        _add(logging.StreamHandler(sys.stderr))
+    atexit.register(stop_log)
+
+
+def stop_log() -> None:
+    """Write what is left, and end the log."""
+    os.environ.pop(_ACTIVE_VARIABLE, None)
+    while _handlers:
+        handler = _handlers.pop()
+        logger.removeHandler(handler)
+        handler.close()
+
+
+def send_records(send: Callable[[int, str], None]) -> None:
+    """In a worker process: give ``send`` the level and the redacted text of each record, if a log is written."""
+    level, _, _ = os.environ.get(_ACTIVE_VARIABLE, "").partition(":")
+    if level:
+        logger.setLevel(int(level))
+        _add(_Sender(send))
+
+
+def receive_record(level: int, text: str) -> None:
+    """Write a record that a worker process sent."""
+    logger.log(level, "%s", Plain(text))
+
+
+def short_hash(text: str) -> str:
+    """``#`` and eight hexadecimal digits, the same for equal texts on this machine (keyed BLAKE2b, RFC 7693)."""
+    _, _, folder = os.environ.get(_ACTIVE_VARIABLE, "").partition(":")
+    key = _hash_key(Path(folder) if folder else log_folder())
+    return "#" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
+
+
+def redacted(value: object, literals: Collection[str] = ()) -> str:
+    """``value`` without patient data: numbers and names of types stay, texts become hashes but for what is constant in
+    the program: a translatable text with values in it, and one without that stands in ``literals``."""
+    if value is None or isinstance(value, (bool, int, float, Plain)):
+        return str(value)
+    if isinstance(value, BaseException):
+        return describe_error(value)
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, LazyText) and value.values:
+        values = {name: _Value(one, literals) for name, one in value.values.items()}
+        template = value.plural if value.plural and value.n != 1 else value.msgid
+        return string.Formatter().vformat(template, (), values)
+    text = str(value)
+    return text if isinstance(value, LazyText) and text in literals else short_hash(text)
+
+
+def describe_error(error: BaseException) -> str:
+    """The kind of ``error`` and its message, redacted."""
+    if isinstance(known := getattr(error, "safe_description", None), Plain):
+        return known
+    kind, literals = type(error).__name__, _literals(error)
+    message = getattr(error, "message", None)
+    if isinstance(message, LazyText):
+        parts = [redacted(part, literals) for part in (message, getattr(error, "hint", "")) if part]
+        return f"{kind}: {' '.join(parts)}"
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{kind}: {errno.errorcode.get(error.errno, error.errno)}"
+    text = str(error)
+    return f"{kind}: {_with_literals(text, literals)}" if text else kind
+
+
+def describe_failure(error: BaseException) -> str:
+    """:func:`describe_error` with the traceback, and the errors it came from: modules, lines and functions."""
+    if isinstance(known := getattr(error, "safe_traceback", None), Plain):
+        return known
+    lines, seen = [], set[int]()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        lines += [describe_error(current), *_frames(current)]
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        if current is not None:
+            lines.append("from")
+    return "\n".join(lines)
+
+
+def keep_description(error: BaseException, *, of: BaseException | None = None) -> None:
+    """Note at ``error`` what :func:`describe_failure` says of it, or of the error ``of`` that it stands for.
+
+    Another process has the traceback no more, and a translated message is no longer constant.
+    """
+    with contextlib.suppress(AttributeError):
+        description, failure = describe_error(of or error), describe_failure(of or error)
+        error.safe_description, error.safe_traceback = Plain(description), Plain(failure)  # type: ignore[attr-defined]
+
+
+class PhaseLog:
+    """Notes how long each phase of long work took; a phase is what progress is told of."""
+
+    def __init__(self) -> None:
+        self._what: str | None = None
+        self._begun = 0.0
+
+    def enter(self, what: str) -> None:
+        """The phase ``what`` has begun, or goes on."""
+        if what != self._what:
+            self.end()
+            self._what, self._begun = what, time.monotonic()
+
+    def end(self) -> None:
+        """The last phase is over."""
+        if self._what is not None:
+            seconds = time.monotonic() - self._begun
+            level = logging.INFO if seconds > SLOW_PHASE_S else logging.DEBUG
+            logger.log(level, "phase %s took %.2f s", self._what, seconds)
+            self._what = None
+
+
+class _Redactor(logging.Formatter):
+    """Writes a record as one line, a traceback below it, with every argument redacted."""
+
+    def __init__(self, *, bare: bool = False) -> None:
+        super().__init__()
+        self._bare = bare
+
+    def format(self, record: logging.LogRecord) -> str:
+        arguments = record.args if isinstance(record.args, tuple) else (record.args,) if record.args else ()
+        kept = tuple(one if isinstance(one, (int, float)) else redacted(one) for one in arguments)
+        text = str(record.msg) % kept if kept else str(record.msg)
+        if record.exc_info and record.exc_info[1] is not None:
+            text += "\n" + describe_failure(record.exc_info[1])
+        if self._bare:
+            return text
+        moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+        return f"{moment}.{int(record.msecs):03d} {record.levelname:<7} {os.getpid()} {text}".replace(
+            "\n", "\n    "
+        )
+
+
+class _Sender(logging.Handler):
+    """Hands records to the process that started this one."""
+
+    def __init__(self, send: Callable[[int, str], None]) -> None:
+        super().__init__()
+        self._send = send
+        self.setFormatter(_Redactor(bare=True))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # A parent that is gone reads no log.
+        with contextlib.suppress(OSError, ValueError):
+            self._send(record.levelno, self.format(record))
+
+
+class _LogFile(logging.Handler):
+    """Appends lines to the file in a thread of its own, and begins a new file where it becomes too large.
+
+    Several programs may write at once: each opens the file for every write.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__()
+        self._folder = folder
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.put(self.format(record))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="semblance-log", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._lines.put(None)
+            self._thread.join(2.0)
+            self._thread = None
+        super().close()
+
+    def _write_all(self) -> None:
+        folder = self._folder or log_folder()
+        while (line := self._lines.get()) is not None:
+            # A full disk or a read-only home must not end the program.
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                _rotate(folder / FILE)
+                with (folder / FILE).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(line + "\n")
+
+
+def _rotate(file: Path) -> None:
+    if not file.exists() or file.stat().st_size < MAX_BYTES:
+        return
+    for number in range(OLDER_FILES, 0, -1):
+        older = file.with_name(f"{FILE}.{number}")
+        newer = file if number == 1 else file.with_name(f"{FILE}.{number - 1}")
+        if newer.exists():
+            move(newer, older)
+
+
+def _add(handler: logging.Handler) -> None:
+    if handler.formatter is None:
+        handler.setFormatter(_Redactor())
+    logger.addHandler(handler)
+    _handlers.append(handler)
+
+
+@lru_cache(maxsize=4)
+def _hash_key(folder: Path) -> bytes:
+    """The key of the hashes of this machine; it stays beside the log and is never in it."""
+    file = folder / _KEY_FILE
+    made = secrets.token_hex(16)
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError), file.open("x", encoding="ascii") as new:
+            new.write(made)
+        made = file.read_text(encoding="ascii", errors="replace").strip() or made
+    return made.encode()[:64]
+
+
+class _Value:
+    """A value of a translatable text, formatted without patient data."""
+
+    def __init__(self, value: object, literals: Collection[str]) -> None:
+        self._value, self._literals = value, literals
+
+    def __format__(self, form: str) -> str:
+        if isinstance(self._value, (int, float)):
+            return format(self._value, form)
+        return redacted(self._value, self._literals)
+
+
+def _with_literals(text: str, literals: Collection[str]) -> str:
+    """``text`` with the longest constants in it kept and the rest hashed."""
+    found = max((one for one in literals if one in text), key=len, default="")
+    if not found:
+        return short_hash(text) if any(map(str.isalnum, text)) else text
+    before, _, after = text.partition(found)
+    return _with_literals(before, literals) + found + _with_literals(after, literals)
+
+
+def _literals(error: BaseException) -> set[str]:
+    """Constant texts of the functions that ``error`` went through: what it says in them names nobody."""
+    found: set[str] = set()
+    trace = error.__traceback__
+    while trace is not None:
+        found |= set(_constants(trace.tb_frame.f_code))
+        trace = trace.tb_next
+    return found
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str) and len(constant) >= _SHORTEST_LITERAL:
+            yield constant
+
+
+def _frames(error: BaseException) -> list[str]:
+    lines: list[str] = []
+    trace: Any = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        module = frame.f_globals.get("__name__", "?")
+        lines.append(f"  {module}:{trace.tb_lineno} {frame.f_code.co_name}")
+        trace = trace.tb_next
+    return lines[-_MOST_FRAMES:]

@@ -1,0 +1,255 @@
+"""Train on one table or library and test on another: one set of cases of both, refused where they overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import ONE_IMAGE
+from semblance.core.features.registry import extractor_class
+from semblance.core.language import tr_lazy
+from semblance.core.research.cases import Cases, whole_split
+from semblance.core.research.spec import CasesSpec
+
+#: Above this share of equal rows in one table, equal rows are nothing special there.
+_EQUAL_BY_CHANCE = 0.05
+#: A feature whose spread, or place in spreads, differs by this factor was hardly measured in the same unit.
+_OTHER_UNIT = 10.0
+
+
+def joined_sides(train_spec: CasesSpec, test_spec: CasesSpec, train: Cases, test: Cases) -> Cases:
+    """The cases of both sides, ``train`` to fit on and ``test`` to measure on.
+
+    Tested cases with findings that the training side lacks are left out, and so are training cases that the
+    tested side holds too; notes say how many.
+
+    Raises:
+        BadInput: the same table or library on both sides, features that differ, no two findings in common,
+            nothing left to train on, or a patient on both sides.
+    """
+    _check_features(train, test)
+    _check_settings(train.data, test.data)
+    _check_sources(train_spec, test_spec, train.data)
+    tested, unknown_note = _with_known_findings(train.data, test.data)
+    trained, shared_note = _without_shared_cases(train.data, tested, train.extractor)
+    notes = [*train.notes, *test.notes, unknown_note, shared_note, _unit_note(trained, tested)]
+    joined = _joined(trained, tested, unrelated=train_spec.unrelated)
+    rows = np.arange(trained.n_cases), trained.n_cases + np.arange(tested.n_cases)
+    cases = Cases(joined, train.extractor, *rows, tuple(note for note in notes if note))
+    whole_split(cases, 0).check_leakage(joined.units, joined.n_cases)
+    return cases
+
+
+def _check_features(train: Cases, test: Cases) -> None:
+    a, b = train.data, test.data
+    if a.feature_names == b.feature_names and train.extractor == test.extractor:
+        return
+    differ = sorted(set(a.feature_names) ^ set(b.feature_names))[:3]
+    told = tr_lazy(" Only one of them has: {differ}.", differ=", ".join(differ)) if differ else ""
+    raise BadInput(
+        tr_lazy(
+            "{train} and {test} do not have the same features.{told}", train=a.name, test=b.name, told=told
+        ),
+        "Extract the same feature set of both, or give the tables the same columns in the same order.",
+    )
+
+
+def _check_settings(train: EvaluationData, test: EvaluationData) -> None:
+    """Refuse features extracted with other settings; the columns of a table have none."""
+    ours, theirs = _numeric_settings(train), _numeric_settings(test)
+    if not train.made_by or not test.made_by or ours == theirs:
+        return
+    raise BadInput(
+        tr_lazy(
+            "The features of {train} and {test} were not made alike: {ours} and {theirs}.",
+            train=train.name,
+            test=test.name,
+            ours=_differing(ours, theirs),
+            theirs=_differing(theirs, ours),
+        ),
+        "Extract them in both libraries with the same settings and this version of Semblance.",
+    )
+
+
+def _numeric_settings(data: EvaluationData) -> dict[str, Any]:
+    """The settings of the extractor that change its numbers; where files lie changes none."""
+    settings = dict(data.made_by)
+    if "identity" in settings:
+        return {key: settings[key] for key in ("version", "identity")}
+    # The size of voxels belongs to the images; features are in millimetres.
+    return {key: value for key, value in settings.items() if key != "spacing"}
+
+
+def _differing(settings: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The settings that differ from the other's, as text."""
+    return ", ".join(f"{key}={value}" for key, value in settings.items() if other.get(key) != value) or "–"
+
+
+def _check_sources(train_spec: CasesSpec, test_spec: CasesSpec, train: EvaluationData) -> None:
+    if _is_same_source(train_spec, test_spec):
+        raise BadInput(
+            tr_lazy(
+                "{train} would be trained on and tested: every case would be on both sides.", train=train.name
+            ),
+            "Name another table or library to test on, or leave 'test' out for random splits.",
+        )
+
+
+def _is_same_source(a: CasesSpec, b: CasesSpec) -> bool:
+    """Whether both name one table or library, however they write its path."""
+    names = [one.table or one.library or "" for one in (a, b)]
+    if any(name.startswith(PREFIX) for name in names):
+        return names[0] == names[1]
+    return Path(names[0]).resolve() == Path(names[1]).resolve()
+
+
+def _with_known_findings(train: EvaluationData, test: EvaluationData) -> tuple[EvaluationData, str]:
+    """The tested cases whose finding some training case has, and a note on the others."""
+    known = np.isin(test.y, list(train.findings))
+    if not known.any():
+        raise BadInput(
+            tr_lazy("{train} and {test} have no finding in common.", train=train.name, test=test.name),
+            "Rename findings, with 'findings'.",
+        )
+    note = ""
+    if not known.all():
+        note = tr_lazy(
+            "{unseen} cases of {test} have findings that {train} lacks: left out.",
+            unseen=int((~known).sum()),
+            test=test.name,
+            train=train.name,
+        )
+    test = test.rows(np.flatnonzero(known))
+    if len(test.findings) < 2:
+        raise BadInput(
+            tr_lazy("{test} has only one finding that {train} knows.", test=test.name, train=train.name),
+            "Two are needed to compare.",
+        )
+    return test, note
+
+
+def _without_shared_cases(
+    train: EvaluationData, test: EvaluationData, extractor: str
+) -> tuple[EvaluationData, str]:
+    """The training cases that the tested side does not hold, and a note on those it holds too."""
+    shared = _rows_in(train.X, test.X)
+    note = ""
+    if shared.any():
+        count = tr_lazy(
+            "{twins} cases of {train} have exactly the numbers of a case of {test}",
+            twins=int(shared.sum()),
+            train=train.name,
+            test=test.name,
+        )
+        if extractor_class(extractor).needs_image or _rows_identify_cases(train.X):
+            train = train.rows(np.flatnonzero(~shared))
+            note = tr_lazy("{of}: the same cases, left out of training.", of=count)
+        else:
+            note = f"{count}."
+    if len(train.findings) < 2:
+        raise BadInput(
+            tr_lazy(
+                "Too few cases of {train} are left that {test} does not hold too.",
+                train=train.name,
+                test=test.name,
+            ),
+            "Name a table or library with other cases to train on.",
+        )
+    return train, note
+
+
+def _rows_in(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,) which rows of ``a`` (n, d) stand in ``b`` too."""
+    rows = {row.tobytes() for row in np.ascontiguousarray(b)}
+    return np.array([row.tobytes() in rows for row in np.ascontiguousarray(a)], dtype=np.bool_)
+
+
+def _rows_identify_cases(rows: npt.NDArray[Any]) -> bool:
+    """Whether equal numbers (n, d) are one case: where hardly any two rows of one table are equal, equal rows
+    of two tables are no chance either."""
+    different = len({row.tobytes() for row in np.ascontiguousarray(rows)})
+    return len(rows) - different <= _EQUAL_BY_CHANCE * len(rows)
+
+
+def _unit_note(train: EvaluationData, test: EvaluationData) -> str:
+    """A note where features of one side look measured in another unit than those of the other."""
+    names = _features_of_other_scale(train, test)
+    if not names:
+        return ""
+    return tr_lazy(
+        "{n} features of {test} have another scale than those of {train}, {first} among them: were "
+        "they measured in the same unit?",
+        n=len(names),
+        test=test.name,
+        train=train.name,
+        first=names[0],
+    )
+
+
+def _features_of_other_scale(a: EvaluationData, b: EvaluationData) -> list[str]:
+    """Names of the features of which one side spreads ten times wider, or lies ten spreads off the other."""
+    found = []
+    for place, name in enumerate(a.feature_names):
+        sides = [one.X[:, place][np.isfinite(one.X[:, place])] for one in (a, b)]
+        if min(map(len, sides)) < 2:
+            continue
+        (low, high), apart = sorted(float(side.std()) for side in sides), sides[0].mean() - sides[1].mean()
+        if low > 0.0 and (high > _OTHER_UNIT * low or abs(apart) > _OTHER_UNIT * high):
+            found.append(name)
+    return found
+
+
+def _joined(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> EvaluationData:
+    """The cases of both, those to train on first; ``unrelated``: equal patient names are other patients."""
+    sizes = train.n_cases, test.n_cases
+    names = [f"train {name}" for name in _case_names(train)] + [f"test {name}" for name in _case_names(test)]
+    return replace(
+        train,
+        X=np.concatenate([train.X, test.X]),
+        y=np.concatenate([train.y, test.y]),
+        groups=_joined_patients(train.groups, test.groups, sizes, unrelated=unrelated),
+        units=_joined_patients(train.units, test.units, sizes, unrelated=unrelated),
+        # The catalogue of only one library knows a row; images are found by the tested one's.
+        case_rows=None
+        if test.case_rows is None
+        else np.concatenate([np.full(train.n_cases, -1, dtype=np.int64), test.case_rows]),
+        case_ids=np.array(names, dtype=np.str_),
+        source=f"{train.source} → {test.source}",
+        attributes={
+            name: np.concatenate([train.attributes[name], test.attributes[name]])
+            for name in train.attributes
+            if name in test.attributes
+        },
+    )
+
+
+def _case_names(data: EvaluationData) -> list[str]:
+    return [str(row) for row in range(data.n_cases)] if data.case_ids is None else data.case_ids.tolist()
+
+
+def _joined_patients(
+    train: npt.NDArray[np.str_] | None,
+    test: npt.NDArray[np.str_] | None,
+    sizes: tuple[int, int],
+    *,
+    unrelated: bool,
+) -> npt.NDArray[np.str_] | None:
+    """Patients of both sides; with ``unrelated`` those of one are others than those of the other."""
+    if train is None and test is None:
+        return None
+    sides: list[str] = []
+    for mark, side, size in (("train", train, sizes[0]), ("test", test, sizes[1])):
+        own = [""] * size if side is None else side.tolist()
+        # What only shows one image is numbered within its own library.
+        sides += [
+            f"{mark} {name}" if name and (unrelated or name.startswith(ONE_IMAGE)) else name for name in own
+        ]
+    return np.array(sides, dtype=np.str_)

@@ -1,0 +1,15 @@
+"""The parts of a window without the window."""
+
+from __future__ import annotations
+
+from semblance.app.shell.actions import Actions
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.messages import Messages
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
+
+
+def make_context(jobs: Jobs, settings: Settings | None = None) -> Context:
+    """A context of its own; its commands take no keys."""
+    return Context(State(), jobs, Messages(), settings or Settings(), Actions())

@@ -1,0 +1,53 @@
+"""Each panel refreshes once for one change of the state."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from semblance.app.evaluation.panel import EvaluationPanel
+from semblance.app.library.panel import LibraryPanel
+from semblance.app.metrics.train_panel import TrainPanel
+from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.window.status_line import StatusLine
+from tests.helpers.windows import asked, open_window
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+REFRESHES = {
+    RankingPanel: "_renew",
+    LibraryPanel: "_renew",
+    QueryPanel: "_renew",
+    TrainPanel: "_renew",
+    EvaluationPanel: "_renew",
+    StatusLine: "_renew",
+}
+
+
+def test_opening_a_library_refreshes_each_panel_once(library, monkeypatch):
+    counts: Counter[str] = Counter()
+
+    def count(owner: type, method: str) -> None:
+        run = getattr(owner, method)
+
+        def counted(self, *args, **named):
+            counts[owner.__name__] += 1
+            return run(self, *args, **named)
+
+        monkeypatch.setattr(owner, method, counted)
+
+    for owner, method in REFRESHES.items():
+        count(owner, method)
+    count(CaseGrid, "set_deck")
+    with open_window(library) as window:
+        asked(window)
+        counts.clear()
+        window.state.set_library(window.state.library)
+        assert {name: counts[name] for name in counts if name != "CaseGrid"} == {
+            owner.__name__: 1 for owner in REFRESHES
+        }
+        # The grid of the library and that of the similar cases.
+        assert counts["CaseGrid"] == 2

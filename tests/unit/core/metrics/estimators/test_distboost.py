@@ -1,0 +1,66 @@
+"""DistBoost against the plain loop over pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.estimators.distboost import Boosting
+from semblance.core.metrics.training_data.pairs import training_pairs
+from tests.helpers.learner_checks import labelled_problem
+
+
+def test_distboost_weighs_partitions_by_how_they_agree_with_the_pairs():
+    X, y, _ = labelled_problem(n=60)
+    learner = make_learner("distboost", rounds=6).fit(X, y)
+    distance = learner.distance_
+    assert (distance.weights > 0).all()
+    embedded = distance.embed(X)
+    d = ((embedded[:, None] - embedded[None]) ** 2).sum(axis=-1)
+    assert d.max() <= distance.weights.sum() + 1e-12
+    same = y[:, None] == y
+    np.fill_diagonal(same, False)
+    assert d[same].mean() < 0.6 * d[y[:, None] != y].mean()
+
+
+def naive_posteriors(x, offsets, means, roots):
+    scores = []
+    for offset, mean, root in zip(offsets, means, roots, strict=True):
+        y = [sum(root[a, b] * (x[b] - mean[b]) for b in range(len(x))) for a in range(len(x))]
+        scores.append(offset - 0.5 * sum(value * value for value in y))
+    best = max(scores)
+    total = sum(math.exp(score - best) for score in scores)
+    # Memberships are kept to 12 decimals.
+    return [round(math.exp(score - best) / total, 12) for score in scores]
+
+
+def test_distboost_is_the_plain_loop_over_pairs():
+    """Weights, alphas and distances of every round by sums over single pairs (Hertz et al. 2004)."""
+    X, y, _ = labelled_problem(n=45, d=3)
+    source = training_pairs("DistBoost", 45, y, None, draw=8, seed=0)
+    boosting = Boosting(X, source, np.arange(45), np.random.default_rng(0))
+    rounds = sum(boosting.add(3, 1.0) for _ in range(6))
+    assert rounds >= 3
+    distance = boosting.distance(np.eye(3))
+    similar = sum(label > 0 for label in source.label)
+    weights = [0.25 / similar if label > 0 else 0.25 / (len(source) - similar) for label in source.label]
+    unknown = 0.5
+    total = np.zeros((45, 45))
+    for number, mixture in enumerate(boosting.mixtures):
+        p = [naive_posteriors(x, *mixture) for x in X]
+        weak = [[0.5 * sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) for two in p] for one in p]
+        agreement = [
+            label * (1 - 2 * weak[i][j]) for i, j, label in zip(source.i, source.j, source.label, strict=True)
+        ]
+        r = sum(w * a for w, a in zip(weights, agreement, strict=True)) / sum(weights)
+        alpha = 0.5 * math.log((1 + r) / (1 - r))
+        assert boosting.weights[number] == pytest.approx(alpha, rel=1e-12)
+        weights = [w * math.exp(-alpha * a) for w, a in zip(weights, agreement, strict=True)]
+        unknown *= math.exp(-alpha)
+        scale = sum(weights) + unknown
+        weights, unknown = [w / scale for w in weights], unknown / scale
+        total += alpha * np.array(weak)
+    assert distance.between(X, X) == pytest.approx(total, rel=1e-12, abs=1e-12)

@@ -1,0 +1,18 @@
+"""NCA is scikit-learn's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from semblance.core.metrics import make_learner
+from tests.helpers.learner_checks import labelled_problem
+
+
+def test_nca_is_scikit_learns():
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    X, y, codes = labelled_problem()
+    X = (X - X.mean(axis=0)) / np.sqrt(np.square(X - X.mean(axis=0)).mean())
+    L = make_learner("nca", components=2, rounds=15).fit(X, y).L_
+    nca = NeighborhoodComponentsAnalysis(2, init="pca", max_iter=15, random_state=0).fit(X, codes)
+    np.testing.assert_allclose(L.T @ L, nca.components_.T @ nca.components_, rtol=1e-6, atol=1e-9)

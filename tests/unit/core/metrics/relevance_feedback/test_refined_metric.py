@@ -1,0 +1,88 @@
+"""A metric refined by feedback: frozen, stored, refined again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distances import BitDistance, LinearDistance, RefinedDistance
+from semblance.core.metrics.metric import Metric, load_metric
+from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
+from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
+from semblance.core.metrics.relevance_feedback.triplet_learning import (
+    WeightedTriplets,
+    fit_form,
+)
+
+
+def rows(seed: int = 0, n: int = 80, d: int = 4) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d)) * np.array([1.0, 5.0, 0.2, 1.0])[:d] + 3.0
+
+
+def bases() -> list:
+    rng = np.random.default_rng(5)
+    return [
+        LinearDistance(4),
+        LinearDistance(4, rng.normal(size=(1, 4))),
+        BitDistance(rng.normal(size=(4, 12)), rng.normal(size=12), rng.random(12) + 0.1),
+    ]
+
+
+@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
+def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_path) -> None:
+    X = rows()
+    start = Metric((), base, MetricCard(learner="euclidean", name="start"))
+    space = FeedbackSpace.of(base, X)
+    Z = space.coordinates(X)
+    learnt = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
+    form = learnt.begun(space.beginning, 0.4).blended(0.7)
+    metric = refined_metric(
+        start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
+    )
+    wanted = form.squared(Z - Z[0])
+    np.testing.assert_allclose(metric.distances(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12)
+    for other in (1, 5, 40):
+        parts = metric.explain(X[0], X[other])
+        assert sum(part.amount for part in parts) == pytest.approx(wanted[other], rel=1e-9)
+    metric.save(tmp_path / "m.metric")
+    again = load_metric(tmp_path / "m.metric")
+    np.testing.assert_array_equal(again.distances(X[:2], X), metric.distances(X[:2], X))
+    assert again.card.learner == LEARNER
+    assert again.card.parameters["base"] == "start"
+    assert "3 judgements on the metric 'start'" in again.card.notes[-1]
+    assert again.card.authors == ("ann",)
+    assert again.card.constraints == {"judgements": 3, "judged triplets": 3}
+
+
+def test_a_refined_metric_can_be_refined() -> None:
+    X, base = rows(), bases()[2]
+    first = FeedbackSpace.of(base, X)
+    form = fit_form(WeightedTriplets.of(first.coordinates(X), [[0, 1, 2]]))
+    once = first.distance(form)
+    again = FeedbackSpace.of(once, X)
+    twice = again.distance(FeedbackForm.start(again.coordinates(X).shape[1]))
+    stored = RefinedDistance.restore(twice.settings(), twice.arrays())
+    np.testing.assert_array_equal(stored.between(X[:1], X), twice.between(X[:1], X))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s, a: s.pop("base"), "lacks the one"),
+        (lambda s, a: a.pop("gains"), "what was learnt"),
+        (lambda s, a: a.update(weights=np.ones(7)), "does not fit"),
+        (lambda s, a: a.update(directions=np.ones((1, 3))), "wrong form"),
+        (lambda s, a: a.update(gains=np.array([-2.0] * len(a["gains"]))), "negative"),
+    ],
+)
+def test_a_forged_distance_is_refused(change, said: str) -> None:
+    X, base = rows(), bases()[2]
+    space = FeedbackSpace.of(base, X)
+    distance = space.distance(fit_form(WeightedTriplets.of(space.coordinates(X), [[0, 1, 2]])))
+    settings, arrays = distance.settings(), distance.arrays()
+    change(settings, arrays)
+    with pytest.raises(BadInput, match=said):
+        RefinedDistance.restore(settings, arrays)
