@@ -15,9 +15,9 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.estimate import trained_on
 from semblance.core.workflows.searches.open_metrics import open_metric
-from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
