@@ -118,7 +118,7 @@ class DockLayout(QObject):
             self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
             return
         horizontal = [docks["library"], docks["query"], docks["side"]]
-        widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
+        widths = [theme().px(w) for w in ((40, 312, 328) if small else (208, 336, 328))]
         # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
         widths[2] = max(widths[2], self._panels.side.header.sizeHint().width() + theme().px(4))
         self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)

@@ -302,7 +302,7 @@ def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
     if row.reason:
         lines.append(translate(row.reason))
     if row.alike:
-        lines.append(tr("+{alike} alike", alike=row.alike))
+        lines.append(tr("+{alike} near-duplicates", alike=row.alike))
     return lines
 
 

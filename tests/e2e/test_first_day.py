@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from semblance.app.screenshot import settle
+from semblance.app.shell.state import Change
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
 from semblance.core.workflows.demo import demo_query, make_demo
@@ -31,7 +32,11 @@ def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(window.panels.library.grid.deck()) == 1)
     qtbot.keyClick(window.panels.library.search, Qt.Key.Key_Down)
     qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Home)
-    with qtbot.waitSignal(window.state.ranking_changed, timeout=PATIENCE_MS):
+    with qtbot.waitSignal(
+        window.state.changed,
+        timeout=PATIENCE_MS,
+        check_params_cb=lambda change: bool(change & Change.RANKING),
+    ):
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Return)
     settle(window)
 

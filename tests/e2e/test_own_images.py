@@ -73,8 +73,8 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         wait_for(window, lambda: window.state.ranking is not None)
         ranking = window.state.ranking
         assert ranking is not None
-        assert ranking.ranked[0].case_id.endswith("upright/p002.png")
-        assert ranking.ranked[0].distance < 1e-9
+        assert not any(case.case_id.endswith("upright/p002.png") for case in ranking.ranked)
+        assert ranking.same_patient + ranking.near_duplicates > 0
 
         report = tmp_path / "report.pdf"
         report_operations.write_report(window.context, report)

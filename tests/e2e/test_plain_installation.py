@@ -14,7 +14,7 @@ from tests.helpers.tables import write_table
 #: What the packages of the extra ``app`` are imported as.
 ABSENT = (
     "PySide6", "shiboken6", "pyqtgraph", "matplotlib", "skimage", "PIL", "pydicom", "pylibjpeg", "openjpeg", "rle",
-    "jpeg_ls", "gdcm", "sqlalchemy", "zarr", "numcodecs", "jinja2", "reportlab", "platformdirs", "babel",
+    "jpeg_ls", "gdcm", "sqlalchemy", "zarr", "numcodecs", "jinja2", "reportlab", "babel",
 )  # fmt: skip
 #: Run before the program: those packages cannot be imported.
 WITHOUT_THEM = f"""

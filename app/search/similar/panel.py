@@ -37,8 +37,8 @@ from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
-#: Below this width the switches leave the header.
-NARROW = 480
+#: Width of the header without its two switches.
+FIXED_HEADER = 250
 #: Whether cards glide to a new order, in the settings.
 GLIDE = "glide"
 
@@ -63,6 +63,8 @@ class RankingPanel(Panel):
         ):
             box.setChecked(True)
             box.setToolTip(tip)
+            # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
+            box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
@@ -246,9 +248,14 @@ class RankingPanel(Panel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.others.set_low(self.height() < theme().px(ROOMY))
-        # The menu Search has both switches too.
-        for box in (self.same_patient, self.alike):
-            box.setVisible(self.width() >= theme().px(NARROW))
+        self._show_switches()
+
+    def _show_switches(self) -> None:
+        """Show the two switches where the header has room for them; the menu Search has both too."""
+        boxes = (self.same_patient, self.alike)
+        needed = theme().px(FIXED_HEADER) + sum(box.minimumSizeHint().width() for box in boxes)
+        for box in boxes:
+            box.setVisible(self.width() >= needed)
 
     def _tell_hidden(self) -> None:
         """How many cases the two switches leave out of the present ranking."""

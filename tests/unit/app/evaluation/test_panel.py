@@ -129,7 +129,7 @@ def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_sco
     assert panel.header._second.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
     assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
-    assert item.toolTip().startswith("trained on all cases")
+    assert item.toolTip().startswith("The metric was trained on all cases")
 
 
 def test_a_library_that_cannot_be_written_is_not_scored(panel, context):

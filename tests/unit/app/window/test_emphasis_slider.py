@@ -13,7 +13,6 @@ from semblance.app.metrics import slider_operations
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
 from semblance.app.metrics.slider_state import current, sliders, why_not
 from semblance.app.shell import search_operations
-from semblance.app.window import commands
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.slider_steps import PLACES, step_name
@@ -62,7 +61,7 @@ def test_it_says_why_it_cannot_be_moved(window):
     slider = window.top.likeness
     assert window.state.metric.name == "plain"
     assert not slider.bar.isEnabled()
-    assert "Choose the metric between" in slider.toolTip()
+    assert "Select the metric between" in slider.toolTip()
     assert slider.bar.accessibleDescription() == why_not(window.state)
 
 
@@ -138,7 +137,6 @@ def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):
     wait_for(window, lambda: window.state.metric.name == "second 70 %")
     assert asked
     assert set(sliders(window.state)) == {"between", "second"}
-    assert commands.PrepareSliderDialog is PrepareSliderDialog
 
 
 def test_the_dialog_says_what_it_will_do(window):
@@ -146,7 +144,7 @@ def test_the_dialog_says_what_it_will_do(window):
     assert dialog.request() == TrainRequest("bdm_v", "BDM+V slider", "raw")
     assert dialog.go.isEnabled()
     dialog._name.setText("between")
-    assert "is replaced" in dialog._problem.text()
+    assert "This replaces the slider" in dialog._problem.text()
     dialog._name.setText("  ")
     assert not dialog.go.isEnabled()
     dialog.deleteLater()

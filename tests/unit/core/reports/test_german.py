@@ -17,9 +17,9 @@ from tests.helpers.reports import report
 from tests.helpers.using_language import using_language
 
 TOLD = (
-    "Rangliste",
+    "Ähnliche Fälle",
     "Befund",
-    "Anteile am Abstand",
+    "Beiträge zum Abstand",
     "4 nächste: 2 malignant, 2 benign",
     "Hilfe, keine Diagnose",
     "Ausgeblendet: 1 desselben Patienten und 2 Fast-Dubletten.",

@@ -44,7 +44,7 @@ def window(library):
     with open_window(library) as opened:
         search_operations.ask(opened.context, Query(case="t/c0"))
         wait_for(opened, lambda: opened.state.ranking is not None)
-        opened.show_side("refine")
+        opened.parts.layout.show_side("refine")
         yield opened
 
 

@@ -233,7 +233,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     assert f"{score.before:.2f} without judgements" in asked.measures.note.text()
     assert f"{score.cases} cases" in asked.measures.note.text()
     assert asked.measures.badge.kind == "held-out"
-    assert "2 clicks rarely show" in asked.measures.note.text()
+    assert "2 marks rarely change this score" in asked.measures.note.text()
     judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
     assert "rarely change" not in asked.measures.note.text()
 

@@ -186,7 +186,7 @@ def test_the_menu_says_the_same(panel, context, jobs):
     panel.grid._choose(3, SHIFT)
     several = QMenu()
     panel.judging.fill_menu(several)
-    assert several.actions()[1].text().startswith(f"{len(panel.grid.selected())} cases: Like")
+    assert several.actions()[1].text().startswith(f"{len(panel.grid.selected())} cases: More like")
     assert len(several.actions()) == 3
     for one in (menu, several):
         one.deleteLater()

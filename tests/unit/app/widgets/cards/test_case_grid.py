@@ -216,7 +216,7 @@ class TestChoosingSeveral:
         with qtbot.waitSignal(several.selection_changed):
             click(qtbot, several, 2, stateKey=SHIFT)
         assert several.selected() == [3, 4, 5]
-        assert several.accessibleDescription().endswith("3 chosen")
+        assert several.accessibleDescription().endswith("3 selected")
         click(qtbot, several, 0)
         assert several.selected() == [1]
 
@@ -357,7 +357,7 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
     deck = grid.deck()
     shifts = np.arange(len(deck)) - 3
     grid.set_deck(replace(deck, shifts=shifts, judgements={1: 1, 2: -1}))
-    assert grid.deck().words(0).endswith("moved \N{MINUS SIGN}3, like the query")
+    assert grid.deck().words(0).endswith("moved \N{MINUS SIGN}3, marked more like this")
     assert grid.deck().shift(3) == ""
     grid.set_current(4)
     grid._choose(5, SHIFT)
@@ -371,7 +371,7 @@ def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) 
     grid.set_judgements({})
     before = grid.accessibleDescription()
     grid.set_judgements({1: 1})
-    assert grid.accessibleDescription() == f"{before}, like the query"
+    assert grid.accessibleDescription() == f"{before}, marked more like this"
 
 
 def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid, monkeypatch) -> None:

@@ -183,9 +183,9 @@ def test_a_library_within_the_folder_is_left_alone(tmp_path):
     ("name", "data", "message"),
     [
         ("gone", None, "is not there"),
-        ("cut.zip", b"PK\x03\x04 and no more", "no zip archive"),
-        ("text.zip", b"hello", "no zip archive"),
-        ("empty.zip", b"", "no zip archive"),
+        ("cut.zip", b"PK\x03\x04 and no more", "not a zip archive"),
+        ("text.zip", b"hello", "not a zip archive"),
+        ("empty.zip", b"", "not a zip archive"),
         ("n" * 300, None, "cannot be read"),
     ],
 )

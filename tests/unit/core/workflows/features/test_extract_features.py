@@ -290,7 +290,7 @@ def test_tables_of_different_columns_do_not_mix(tmp_path):
     for name, column in (("t", "a"), ("u", "b")):
         (tmp_path / f"{name}.csv").write_text(f"{column},label\n1,x\n3,y\n")
         import_source(tmp_path / f"{name}.csv", tmp_path / "lib")
-    with pytest.raises(BadInput, match=r"tables of lib have different columns.*libraries of their own"):
+    with pytest.raises(BadInput, match=r"tables of lib have different columns.*separate libraries"):
         extract_features(tmp_path / "lib", "raw")
 
 

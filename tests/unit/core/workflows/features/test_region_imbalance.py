@@ -47,7 +47,7 @@ def test_regions_of_one_finding_only_are_warned_of_and_the_card_says_so(library)
     outline(library, first)
     assert f"Most cases of '{first}' are measured in a region, most cases of '{second}'" in told(library)
     result = train_metric(library, TrainRequest("euclidean", "plain"))
-    assert "scores flatter" in result.warning
+    assert "scores may be too high" in result.warning
     with Library.open(library, writable=False) as opened:
         assert result.warning in opened.metric("plain").card["notes"]
 
