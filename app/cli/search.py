@@ -48,7 +48,7 @@ def search(
     """Search a library for the cases most similar to a case or an image."""
     from semblance.core.searches.query import Query
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
-    from semblance.core.workflows.searches.search_result import nearest_cases
+    from semblance.core.workflows.searches.rank_cases import nearest_cases
 
     query = Query(case, image, parse_region(region))
     with ConsoleReporter() as reporter:

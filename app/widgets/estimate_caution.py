@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semblance.app.shell.measured_on import measured_words
 from semblance.core.language import tr, translate
-from semblance.core.workflows.searches.reliability import Vote
+from semblance.core.workflows.searches.estimate import Vote
 
 #: The query was among the training cases.
 TRAINED = tr("The metric was trained on this query or its patient. The estimate can be too good.")

@@ -13,7 +13,7 @@ from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
 
 #: Attributes that say where a case is filed and when it was made: shown where the patient may be known.
-_FILED = frozenset(("date", "study", "series", "instance", "of"))
+_FILED = frozenset(("date", "study", "series", "instance", "issuer", "order", "of"))
 #: The oldest are one group: few people are as old (PS3.15, and HIPAA's limit of 89 years).
 _OLDEST = 90
 

@@ -20,7 +20,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.batch_queries import all_cases
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.images import striped_folder

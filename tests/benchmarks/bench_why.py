@@ -18,7 +18,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.explain_distance import explain_distance
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.benchmarks.made_up import catalogue
 
@@ -62,7 +62,7 @@ def _of(library: Path, metric: str) -> list[dict[str, Any]]:
         told.append(1e3 * (time.perf_counter() - start))
     first, *others = told
     start = time.perf_counter()
-    open_metric(library, metric).stepped.prepare()
+    open_metric(library, metric).transformed.prepare()
     prepared = time.perf_counter() - start
     groups = sorted({name.group for name in make_extractor("gabor").feature_names})
     toggled = []

@@ -16,7 +16,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.verify_library import verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.driven import DrivenWindow
 from tests.helpers.images import striped_folder
 from tests.soak.measuring import family

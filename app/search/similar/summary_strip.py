@@ -20,7 +20,7 @@ from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import count_label, format_number, localise_number, tr, tr_name
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.workflows.searches.reliability import (
+from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_FINDINGS,
     NOT_CALIBRATED,

@@ -18,14 +18,14 @@ from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours, trained_on
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.near_duplicates import COMPARED
 from semblance.core.workflows.searches.neighbourhoods import usual_nearest
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.ranking_parts import is_as_calibrated, other_kind_of_query
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.reliability import Vote, trained_on, vote_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -222,7 +222,7 @@ class _Field:
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return EmbeddedQuery(
-            self.embedding[place], tie, place, self.loaded.patient_of(row), self.loaded.key_of(row)
+            self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.key_of(row)
         )
 
     def stands(self, places: Rows) -> Rows:
@@ -284,13 +284,8 @@ class _Side:
         stands = field.stands(order) if fold else order
         kept = stands == order
         voters = order[kept][:VOTERS].tolist()
-        vote = vote_of(
-            loaded,
-            asked,
-            voters,
-            is_as_calibrated=is_as_calibrated(loaded, asked, voters, hide, fold),
-            otherwise=other_kind_of_query(loaded, query),
-        )
+        search = Search(loaded.record.name, query, hide_same_patient=hide, fold_duplicates=fold)
+        vote = estimate_from_neighbours(loaded, search, asked, voters)
         return cls(
             loaded,
             field,
@@ -340,9 +335,9 @@ def _compared(left: _Side, right: _Side) -> MetricComparison:
                 ComparedCase(
                     place,
                     row,
-                    here.loaded.case_ids[row],
+                    here.loaded.cases.ids[row],
                     distance,
-                    here.loaded.finding_of(row),
+                    here.loaded.cases.finding_of(row),
                     other or None,
                 )
                 for place, (row, distance, other) in enumerate(found, start=1)
@@ -365,16 +360,16 @@ def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) ->
         field.nearest(query, DEPTH, hide=hide, fold=fold)
         for field, query in zip((one, two), asked, strict=True)
     ]
-    finding = one.loaded.finding_of(row)
+    finding = one.loaded.cases.finding_of(row)
     same = [
         None
         if finding is None
-        else sum(field.loaded.finding_of(int(other)) == finding for other in rows[:VOTERS])
+        else sum(field.loaded.cases.finding_of(int(other)) == finding for other in rows[:VOTERS])
         for field, rows in zip((one, two), (left, right), strict=True)
     ]
     return Disagreement(
         row,
-        one.loaded.case_ids[row],
+        one.loaded.cases.ids[row],
         finding,
         shared(np.array([folded.get(other, other) for other in left.tolist()]), right, VOTERS),
         two.agreement(asked[1], left),

@@ -22,7 +22,8 @@ from semblance.core.evaluation.projection import (
 )
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_metric
 
 #: The map is told anew this often while it grows.
 UPDATE_S = 0.3

@@ -9,7 +9,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 #: Modules that keep libraries open, and their function that closes one, or all.
 _CLOSING_FUNCTIONS = (
-    ("semblance.core.workflows.searches.loaded_metric", "close_loaded_metrics"),
+    ("semblance.core.workflows.searches.open_metrics", "close_loaded_metrics"),
     ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
     ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
 )

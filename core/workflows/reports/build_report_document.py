@@ -204,7 +204,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> 
             overview=_overview(image, query.region),
             region=query.region,
         )
-    row = loaded.row_of(query.case)
+    row = loaded.cases.row_of(query.case)
     case = loaded.library.catalogue.details([row])[row]
     small = whole = None
     if case.address is not None:

@@ -19,7 +19,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 
 #: Ranked cases on a report.

@@ -101,7 +101,7 @@ def _taken(loaded: LoadedMetric, query: Query) -> _Taken | str:
         address = ImageAddress(query.image)
     else:
         assert query.case is not None
-        details = next(iter(loaded.library.catalogue.details([loaded.row_of(query.case)]).values()))
+        details = next(iter(loaded.library.catalogue.details([loaded.cases.row_of(query.case)]).values()))
         if details.address is None:
             return tr_lazy("a row of a table: no image")
         address, region = details.address, region or details.region

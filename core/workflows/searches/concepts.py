@@ -109,7 +109,7 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
-    from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
+    from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
     from semblance.core.workflows.searches.refinement_session import open_refinement
 
     table = open_metric(library, metric, reporter).library.concepts

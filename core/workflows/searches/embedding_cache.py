@@ -1,16 +1,26 @@
-"""What was worked out to lay a library out for asking, kept in its folder of derived data."""
+"""The cases of a library in a metric's coordinates: embedded block by block, kept in the folder of derived data."""
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.errors import BadInput
 from semblance.core.files import replacing
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import DERIVED, FeatureSet, MetricRecord
+from semblance.core.metrics.metric import Metric
+from semblance.core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
 
 #: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
 DRAWN, DRAWN_BYTES = 48, 8 << 20
@@ -73,3 +83,72 @@ def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     except OSError:
         # A full disk costs the next start some seconds, never an answer now.
         return
+
+
+def embed_cases(
+    library: Library,
+    record: MetricRecord,
+    metric: Metric,
+    feature_set: FeatureSet,
+    reporter: Reporter = SILENT,
+) -> CachedEmbedding:
+    """The cases that have ``feature_set``, as an earlier run left them or embedded now and kept.
+
+    Raises:
+        BadInput: no case has the features.
+    """
+    chunks = library.features.chunk_rows(feature_set)
+    stamp = hashlib.blake2b(digest_size=12)
+    for number in sorted(chunks):
+        stamp.update(chunks[number].tobytes())
+    kept = library.path / DERIVED / f"{record.file.stem}.{stamp.hexdigest()}.npz"
+    embedding = load_embedding(kept)
+    if embedding is None:
+        known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
+        embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
+        if library.writable:
+            save_embedding(kept, embedding)
+    return embedding
+
+
+def _embedded(
+    library: Library,
+    name: str,
+    metric: Metric,
+    feature_set: FeatureSet,
+    known: npt.NDArray[np.int64],
+    reporter: Reporter,
+) -> CachedEmbedding:
+    known = np.sort(known[known >= 0]).astype(np.int64)
+    wanted = known[sample_places(len(known))]
+    sample: dict[int, npt.NDArray[np.generic]] = {}
+    ids, parts, ties = [], [], []
+    for done, (rows, numbers) in enumerate(library.features.blocks(feature_set)):
+        reporter.check_cancelled()
+        reporter.progress(done, None, tr_lazy("Preparing {record}", record=name))
+        wide = numbers.astype(np.float64)
+        tie = metric.tie_break(wide)
+        ids.append(rows)
+        if numbers[:1].nbytes * len(wanted) <= DRAWN_BYTES:
+            sample |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, wanted))}
+        parts.append(metric.coordinates(wide))
+        ties.append(np.empty((len(rows), 0)) if tie is None else tie)
+    if not ids:
+        raise BadInput(
+            tr_lazy(
+                "No case of {library} has the features '{feature_set}'.",
+                library=library.path.name,
+                feature_set=feature_set.name,
+            ),
+            "Extract them first.",
+        )
+    rows = np.concatenate(ids)
+    order = np.argsort(rows)
+    # Only what was drawn from these very cases; another program may have added some meanwhile.
+    whole = np.array_equal(rows[order], known) and all(int(row) in sample for row in wanted)
+    return CachedEmbedding(
+        rows[order],
+        np.concatenate(parts)[order],
+        np.concatenate(ties)[order],
+        np.stack([sample[int(row)] for row in wanted]) if whole else np.empty((0, 0)),
+    )

@@ -20,7 +20,8 @@ from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import case_features, query_features
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from semblance.core.workflows.searches.search_result import SearchResult
@@ -166,7 +167,7 @@ def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter 
         BadInput: not a library, or no case has the metric's features.
         Cancelled: asked for by the reporter.
     """
-    open_metric(library, search.metric, reporter).stepped.prepare(reporter)
+    open_metric(library, search.metric, reporter).transformed.prepare(reporter)
 
 
 class ExplanationContext:

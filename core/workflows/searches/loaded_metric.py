@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
-from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
-from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
+from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.ranking import EmbeddedQuery
@@ -27,12 +20,10 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import IdentityIndex
 from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.searches.case_table import CaseTable
 from semblance.core.workflows.searches.embedding_cache import (
-    DRAWN_BYTES,
     CachedEmbedding,
-    load_embedding,
-    sample_places,
-    save_embedding,
+    embed_cases,
 )
 from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
 from semblance.core.workflows.searches.neighbourhoods import Neighbourhoods
@@ -41,13 +32,8 @@ from semblance.core.workflows.searches.transformed_cases import TransformedCases
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Libraries and metrics kept ready in one process.
-KEPT = 8
-#: Beyond so many only while they are small together: a slider has six steps.
-KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
-#: Where all together take more bytes, only the one in use keeps what can be made again. Two refined metrics
-#: of 100,000 cases with 200 components fit.
-MEMORY_BYTES = 1 << 30
+#: Bytes that metrics kept beyond a few may take together.
+SMALL_BYTES = 512 << 20
 #: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
 WITHOUT_KEPT = 4
 #: Ledgers that one metric keeps in memory.
@@ -67,8 +53,8 @@ class LoadedMetric:
         sets = {feature_set.id: feature_set for feature_set in library.features.all()}
         self.feature_set = sets[record.feature_set]
         # Cases last: another program may add some, with numbers, in between.
-        embedded = self._embedded_once(reporter)
-        self._load_cases()
+        embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
+        self.cases = CaseTable(library.catalogue)
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
         self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
@@ -77,7 +63,7 @@ class LoadedMetric:
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read when they are first needed.
-        self.stepped = TransformedCases(library, self.feature_set, self.metric, self.rows)
+        self.transformed = TransformedCases(library, self.feature_set, self.metric, self.rows)
         self._reduced: OrderedDict[frozenset[str], LoadedMetric] = OrderedDict()
         #: What other modules computed for these cases, by names of their own; dropped with this metric.
         self.kept: dict[str, Any] = {}
@@ -93,13 +79,13 @@ class LoadedMetric:
             reduced.kept.clear()
         self._reduced.clear()
         self.kept.clear()
-        self.stepped.forget()
+        self.transformed.forget()
 
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with the library."""
         arrays = (self.embedding, self.ties, self.drawn)
-        own = sum(array.nbytes for array in arrays if array is not None) + self.stepped.nbytes
+        own = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
         own += sum(getattr(one, "nbytes", 0) for one in self.kept.values())
         return (
             own
@@ -107,33 +93,9 @@ class LoadedMetric:
             else own + sum(reduced.nbytes for reduced in self._reduced.values())
         )
 
-    def _load_cases(self) -> None:
-        cases = self.library.catalogue.all_cases()
-        self.case_ids = {int(r.id): r.case_id for r in cases}
-        self._row_of = {r.case_id: int(r.id) for r in cases}
-        self._facts: dict[int, tuple[str | None, str | None, str]] = {
-            int(r.id): (r.finding, r.patient, r.content) for r in cases
-        }
-
-    def _embedded_once(self, reporter: Reporter) -> CachedEmbedding:
-        """Read the features block by block, or what an earlier run left in the folder of derived data."""
-        chunks = self.library.features.chunk_rows(self.feature_set)
-        stamp = hashlib.blake2b(digest_size=12)
-        for number in sorted(chunks):
-            stamp.update(chunks[number].tobytes())
-        kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
-        embedding = load_embedding(kept)
-        if embedding is None:
-            embedding = self._embedded(
-                np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter
-            )
-            if self.library.writable:
-                save_embedding(kept, embedding)
-        return embedding
-
     def _set_up(self, embedded: CachedEmbedding) -> None:
         rows, embedding, ties, drawn = embedded
-        there = np.array([int(row) in self._facts for row in rows], dtype=bool)
+        there = np.array([int(row) in self.cases for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
         #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
         #: ``None`` where they have to be read.
@@ -141,61 +103,20 @@ class LoadedMetric:
         self.ties = ties if ties.shape[1] else None
         self.index = index_for(self.metric.distance, self.embedding, self.ties)
         self._place = {int(row): place for place, row in enumerate(self.rows)}
-        facts = [self._facts[int(row)] for row in self.rows]
-        self.findings = [finding for finding, _, _ in facts]
-        numbers: dict[str | None, int] = {None: -1}
+        self.findings = [self.cases.finding_of(row) for row in self.rows.tolist()]
+        self._finding_numbers: dict[str | None, int] = {None: -1}
+        numbers = self._finding_numbers
         #: (n,) a number for each finding, -1 where a case has none.
         self.finding_codes = np.array(
             [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
         )
-        self.patients = np.array([patient for _, patient, _ in facts], dtype=object)
+        self.patients = np.array([self.cases.patient_of(row) for row in self.rows.tolist()], dtype=object)
         keys: dict[str, int] = {}
-        self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
-        self._key_of_content = keys
-
-    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> CachedEmbedding:
-        known = np.sort(known[known >= 0]).astype(np.int64)
-        wanted = known[sample_places(len(known))]
-        drawn: dict[int, npt.NDArray[np.generic]] = {}
-        ids, parts, ties = [], [], []
-        for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
-            reporter.check_cancelled()
-            reporter.progress(done, None, tr_lazy("Preparing {record}", record=self.record.name))
-            wide = numbers.astype(np.float64)
-            tie = self.metric.tie_break(wide)
-            ids.append(rows)
-            if numbers[:1].nbytes * len(wanted) <= DRAWN_BYTES:
-                drawn |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, wanted))}
-            parts.append(self.metric.coordinates(wide))
-            ties.append(np.empty((len(rows), 0)) if tie is None else tie)
-        if not ids:
-            raise BadInput(
-                tr_lazy(
-                    "No case of {library} has the features '{feature_set}'.",
-                    library=self.library.path.name,
-                    feature_set=self.feature_set.name,
-                ),
-                "Extract them first.",
-            )
-        rows = np.concatenate(ids)
-        order = np.argsort(rows)
-        # Only what was drawn from these very cases; another program may have added some meanwhile.
-        whole = np.array_equal(rows[order], known) and all(int(row) in drawn for row in wanted)
-        return CachedEmbedding(
-            rows[order],
-            np.concatenate(parts)[order],
-            np.concatenate(ties)[order],
-            np.stack([drawn[int(row)] for row in wanted]) if whole else np.empty((0, 0)),
+        self.keys = np.array(
+            [keys.setdefault(self.cases.content_of(row), len(keys)) for row in self.rows.tolist()],
+            dtype=np.int64,
         )
-
-    def row_of(self, case_id: str) -> int:
-        """Row id of a case.
-
-        Raises:
-            BadInput: the library has no such case.
-        """
-        row = self._row_of.get(case_id)
-        return self.library.catalogue.row_of(case_id) if row is None else row
+        self._key_of_content = keys
 
     def place_of(self, row: int) -> int | None:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
@@ -211,25 +132,13 @@ class LoadedMetric:
         """Where those of the cases ``rows`` stand that have features."""
         return {place for row in rows if (place := self._place.get(row)) is not None}
 
-    def rows_of_patients(self, patients: Collection[str]) -> set[int]:
-        """Row ids of all cases of ``patients``, with features or without; "" is no patient."""
-        known = {patient for patient in patients if patient}
-        return {row for row, facts in self._facts.items() if facts[1] in known} if known else set()
-
-    def rows_of_contents(self, contents: Collection[str]) -> set[int]:
-        """Row ids of all cases that show one of ``contents``, with features or without."""
-        known = set(contents)
-        return {row for row, facts in self._facts.items() if facts[2] in known} if known else set()
-
-    def patient_of(self, row: int) -> str | None:
-        return self._facts[row][1]
-
-    def finding_of(self, row: int) -> str | None:
-        return self._facts[row][0]
+    def code_of(self, finding: str) -> int:
+        """The number of a finding in :attr:`finding_codes`."""
+        return self._finding_numbers[finding]
 
     def key_of(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
-        return self._key_of_content.get(self._facts[row][2], -1)
+        return self._key_of_content.get(self.cases.content_of(row), -1)
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
@@ -244,8 +153,8 @@ class LoadedMetric:
         if reduced is None:
             reduced = copy.copy(self)
             reduced.metric = exclude_groups(self.metric, wanted)
-            reduced.stepped = self.stepped.without(reduced.metric, wanted)
-            rows = reduced.stepped.rows(reporter)
+            reduced.transformed = self.transformed.without(reduced.metric, wanted)
+            rows = reduced.transformed.rows(reporter)
             distance = reduced.metric.distance
             reduced.embedding = distance.embed(rows) if distance.embeds else rows
             reduced.ties = rows if distance.ties else None
@@ -286,8 +195,8 @@ class LoadedMetric:
     @cached_property
     def trained_patients(self) -> frozenset[str]:
         """Their patients, as far as they are known."""
-        facts = (self._facts.get(row) for row in self.trained_rows)
-        return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
+        known = (row for row in self.trained_rows if row in self.cases)
+        return frozenset(patient for row in known if (patient := self.cases.patient_of(row)))
 
     @cached_property
     def identity_index(self) -> IdentityIndex:
@@ -304,9 +213,9 @@ class LoadedMetric:
         """
         if self._near is None:
             self._near = (
-                Neighbourhoods.sampled(self)
+                Neighbourhoods.sampled(self.index, self.case_query, self.patients, self.keys)
                 if self._whole is None
-                else self._whole.neighbourhoods.measured_anew(self)
+                else self._whole.neighbourhoods.measured_anew(self.index, self.embedding)
             )
         return self._near
 
@@ -317,85 +226,3 @@ class LoadedMetric:
         details = self.library.catalogue.details(some)
         there = [case for case in details.values() if case.address is not None]
         return 2 * sum(case.region is not None for case in there) > len(there)
-
-
-_open_metrics: OrderedDict[tuple[Path, str], tuple[Any, LoadedMetric]] = OrderedDict()
-
-
-def _free_memory() -> None:
-    """Free memory, the least recently used metric first: its caches, then the whole metric."""
-    loaded_metrics = [loaded for _, loaded in _open_metrics.values()]
-    for older in loaded_metrics[:-1]:
-        if sum(loaded.nbytes for loaded in loaded_metrics) <= MEMORY_BYTES:
-            break
-        older.drop_caches()
-    while len(_open_metrics) > KEPT or (
-        len(_open_metrics) > KEPT_LARGE
-        and sum(loaded.nbytes for _, loaded in _open_metrics.values()) > SMALL_BYTES
-    ):
-        _open_metrics.popitem(last=False)[1][1].close()
-
-
-def open_metric(
-    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
-) -> LoadedMetric:
-    """The loaded ``metric``, read anew when the library changed since the last call.
-
-    ``without``: groups of features that count for nothing.
-
-    Raises:
-        BadArguments: no such metric, a group it does not have, or all groups left out.
-        BadInput: not a library, or no case has the metric's features.
-    """
-    return _open_whole_metric(library, metric, reporter).without(without, reporter)
-
-
-def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> LoadedMetric:
-    key = (library.absolute(), metric)
-    known = _open_metrics.pop(key, None)
-    if known is not None:
-        if known[0] == known[1].library.catalogue.stamp():
-            _open_metrics[key] = known
-            # Its caches grow with every search.
-            _free_memory()
-            return known[1]
-        # Another library may lie there by now.
-        known[1].close()
-    opened = open_library(library)
-    try:
-        stamp = opened.catalogue.stamp()
-        loaded = LoadedMetric(opened, opened.metric(metric), reporter)
-    except BaseException:
-        opened.close()
-        raise
-    _open_metrics[key] = (stamp, loaded)
-    _free_memory()
-    return loaded
-
-
-@contextlib.contextmanager
-def without_reload(library: Path) -> Iterator[None]:
-    """A write inside changes no case and no feature: metrics that were up to date are not read anew."""
-    here = library.absolute()
-    current = [
-        key
-        for key, (stamp, loaded) in _open_metrics.items()
-        if key[0] == here and stamp == loaded.library.catalogue.stamp()
-    ]
-    yield
-    for key in current:
-        loaded = _open_metrics[key][1]
-        _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
-
-
-def close_loaded_metrics(library: Path | None = None) -> None:
-    """Close every library kept open here, or the one at ``library`` only."""
-    here = None if library is None else library.absolute()
-    for key in [key for key in _open_metrics if here in (None, key[0])]:
-        _open_metrics.pop(key)[1].close()
-
-
-def trim_loaded_metrics() -> None:
-    """Drop the caches of all loaded metrics; the metrics stay."""
-    for _, loaded in _open_metrics.values():
-        loaded.drop_caches()

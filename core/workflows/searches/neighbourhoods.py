@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.retrieval.ranking import rank
-
-if TYPE_CHECKING:
-    from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank
+from semblance.core.retrieval.scan_index import ScanIndex
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
@@ -30,21 +30,30 @@ class Neighbourhoods:
     distances: npt.NDArray[np.float64]
 
     @classmethod
-    def sampled(cls, loaded: LoadedMetric) -> Neighbourhoods:
-        """The nearest, of another patient and content, of cases drawn at random."""
-        most = SAMPLE_SMALL if len(loaded.rows) <= SMALL else SAMPLE
+    def sampled(
+        cls,
+        index: Index | ScanIndex,
+        case_query: Callable[[int], EmbeddedQuery],
+        patients: npt.NDArray[Any],
+        keys: npt.NDArray[np.int64],
+    ) -> Neighbourhoods:
+        """The nearest, of another patient and content, of cases drawn at random.
+
+        ``case_query`` gives the query that the case at a place is; ``patients`` and ``keys`` as
+        :func:`semblance.core.retrieval.ranking.rank` takes them.
+        """
+        n = len(index)
         rng = np.random.default_rng(0)
-        sample = np.sort(rng.choice(len(loaded.rows), min(most, len(loaded.rows)), replace=False))
-        asked, nearest, distances = [], [], []
+        sample = np.sort(rng.choice(n, min(SAMPLE_SMALL if n <= SMALL else SAMPLE, n), replace=False))
+        places, nearest, distances = [], [], []
         for place in sample.tolist():
-            query = loaded.case_query(place)
-            found = rank(loaded.index, query, NEIGHBOURS, patients=loaded.patients, keys=loaded.keys)
+            found = rank(index, case_query(place), NEIGHBOURS, patients=patients, keys=keys)
             if len(found.rows):
-                asked.append(place)
+                places.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))
                 distances.append(float(found.distances[0]))
         return cls(
-            np.array(asked, dtype=np.int64),
+            np.array(places, dtype=np.int64),
             np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
             np.array(distances, dtype=np.float64),
         )
@@ -54,10 +63,10 @@ class Neighbourhoods:
         """The usual squared distance from a case to its nearest; ``None`` where too few tell."""
         return usual_nearest(self.distances)
 
-    def measured_anew(self, loaded: LoadedMetric) -> Neighbourhoods:
-        """The same neighbours as ``loaded`` compares them."""
+    def measured_anew(self, index: Index | ScanIndex, embedding: npt.NDArray[np.floating]) -> Neighbourhoods:
+        """The same neighbours as another ``index`` of the same cases, with its ``embedding``, compares them."""
         distances = [
-            loaded.index.distances(loaded.embedding[place], nearest).min()
+            index.distances(embedding[place], nearest).min()
             for place, nearest in zip(self.places, self.nearest, strict=True)
         ]
         return Neighbourhoods(self.places, self.nearest, np.array(distances, dtype=np.float64))

@@ -29,12 +29,12 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     """
     if query.case is None:
         return _outside_image(loaded, query).embedded
-    row = loaded.row_of(query.case)
+    row = loaded.cases.row_of(query.case)
     place = loaded.place_of(row)
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.patient_of(row), loaded.key_of(row))
+    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.key_of(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -104,7 +104,7 @@ def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
             "Extract them again, then train anew.",
         )
     if query.case is not None:
-        details = loaded.library.catalogue.details([loaded.row_of(query.case)])
+        details = loaded.library.catalogue.details([loaded.cases.row_of(query.case)])
         case = next(iter(details.values()))
         if case.address is None:
             raise BadInput(
@@ -143,7 +143,7 @@ def case_features(loaded: LoadedMetric, case: str) -> Matrix:
     Raises:
         BadInput: no such case, or no features for it.
     """
-    row = loaded.row_of(case)
+    row = loaded.cases.row_of(case)
     ids, values = loaded.library.features.read(loaded.feature_set, np.array([row]))
     if not len(ids):
         raise BadInput(

@@ -59,8 +59,8 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
         near = loaded.duplicate_finder.places_like(
             signature, close.rows, close.distances, loaded.neighbourhoods.usual_distance
         )
-    patients = {patient for row in own if (patient := loaded.patient_of(row))}
-    own |= loaded.rows_of_patients(patients) - other_patients
+    patients = {patient for row in own if (patient := loaded.cases.patient_of(row))}
+    own |= loaded.cases.rows_of_patients(patients) - other_patients
     same_patient = loaded.places_of(own)
     near_duplicates = (near | loaded.places_of(copies)) - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
@@ -90,7 +90,7 @@ def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[in
     own: set[int] = set()
     others: set[int] = set()
     for named in (keys, keys.replaced(pseudonyms)) if pseudonyms is not None else (keys,):
-        rows = loaded.rows_of_patients({named.patient})
+        rows = loaded.cases.rows_of_patients({named.patient})
         others |= cases_of_other_issuers(catalogue, rows, named.issuer)
         own |= rows | cases_of_study(catalogue, named)
     return own - others, others
@@ -98,7 +98,7 @@ def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[in
 
 def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[int], set[int]]:
     """Row ids of the cases that show exactly the pixels of ``image``, and of others with an equal thumbnail."""
-    rows = loaded.rows_of_contents(loaded.library.thumbnails.contents_of(encoded))
+    rows = loaded.cases.rows_of_contents(loaded.library.thumbnails.contents_of(encoded))
     details = loaded.library.catalogue.details(sorted(rows))
     by_address: dict[str, set[int]] = {}
     for row, case in details.items():

@@ -1,21 +1,51 @@
-"""Ask as a person does in the window: with the judgements, examples and concepts of a search."""
+"""Rank the cases of a library for a search: by its metric, and by what its feedback and concepts change.
+
+In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
+(:mod:`.query_features`, :mod:`.query_identity`), the ranking without its patient and with near-duplicates
+folded (:mod:`.folded_ranking`), the estimate (:mod:`.estimate`), the result (:mod:`.search_result`).
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from semblance.core.errors import BadInput
+import numpy as np
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import CaseDetails
+from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import Entry
+from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.estimate import (
+    FEWER,
+    REFINED,
+    WHOLE_ASKED,
+    estimate_from_neighbours,
+    other_kind_of_query,
+)
+from semblance.core.workflows.searches.folded_ranking import (
+    Folded,
+    QueryComparison,
+    fold_ranking,
+    folded_under,
+    nearest_others,
+    shown_order,
+)
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
-from semblance.core.workflows.searches.reliability import REFINED
-from semblance.core.workflows.searches.search_result import SearchResult, nearest_cases, ranked_result
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
 
@@ -42,72 +72,62 @@ class RankedSearch:
 def rank_cases(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
-    Without judgements in force, examples and concepts this is
-    :func:`semblance.core.workflows.searches.search_result.nearest_cases`.
+    The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
+    (counted with the one that stays). The library's rows under the metric are kept between calls of one
+    process.
 
     Raises:
-        BadArguments: no such metric, or not exactly one of case and image given.
+        BadArguments: no such metric or group of features, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
+    if (search.query.case is None) == (search.query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")
     loaded = open_metric(library, search.metric, reporter, without=search.without)
     entries = loaded.ledger(search.ledger).entries_without_shown if search.ledger else ()
     judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
     if not judged and not search.moved:
-        return RankedSearch(search, rank_by_metric(library, search, k, reporter), entries=entries)
+        return RankedSearch(search, _rank_by_metric(loaded, search, k), entries=entries)
     try:
         session = open_refinement(library, search.metric, reporter, without=search.without)
     except BadInput as refused:
-        return RankedSearch(
-            search, rank_by_metric(library, search, k, reporter), entries=entries, refused=refused
-        )
-    return rank_refined(session, search, k)
+        return RankedSearch(search, _rank_by_metric(loaded, search, k), entries=entries, refused=refused)
+    return _rank_refined(session, search, k)
 
 
-def rank_by_metric(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> SearchResult:
-    """The ranking of ``asked`` by its metric alone."""
-    return nearest_cases(
-        library,
-        asked.metric,
-        asked.query,
-        k=k,
-        hide_same_patient=asked.hide_same_patient,
-        fold_duplicates=asked.fold_duplicates,
-        without=asked.without,
-        diverse=asked.diverse,
-        unusual=asked.unusual,
-        reporter=reporter,
-    )
-
-
-def rank_refined(session: RefinementSession, search: Search, k: int) -> RankedSearch:
-    """The ranking of ``search`` by what its judgements taught.
+def nearest_cases(
+    library: Path, metric: str, query: Query, *, k: int = 20, reporter: Reporter = SILENT, **options: Any
+) -> SearchResult:
+    """The ``k`` cases nearest to ``query`` under ``metric``; ``options`` are those of
+    :class:`semblance.core.searches.search.Search`.
 
     Raises:
-        BadInput: no such case, no features for it, or an image that cannot be read.
+        BadArguments, BadInput: as :func:`rank_cases`.
     """
+    return rank_cases(library, Search(metric, query, **options), k=k, reporter=reporter).result
+
+
+def _rank_by_metric(loaded: LoadedMetric, search: Search, k: int) -> SearchResult:
+    begin = time.perf_counter()
+    query = embed_query(loaded, search.query)
+    seconds = time.perf_counter() - begin
+    nearest = loaded.neighbourhoods.distances
+    changed = FEWER if search.without else ""
+    compared = QueryComparison(loaded, search, query, loaded.index, nearest, changed=changed)
+    return _result(compared, k, features_seconds=seconds)
+
+
+def _rank_refined(session: RefinementSession, search: Search, k: int) -> RankedSearch:
+    """The ranking of ``search`` with its feedback, examples and concepts."""
     loaded, ledger = session.loaded, session.loaded.ledger(search.ledger)
     entries = ledger.in_force
-    from_ = shift_query(session, search)
-    index = session.index_for(from_.vector)
-    index.form = session.form(entries, search.strength).opened(from_.open)
-    as_it_was = embed_query(loaded, search.query)
-    asked = session.rank_query(from_.vector, as_it_was)
-    result = ranked_result(
-        loaded,
-        search.metric,
-        search.query,
-        asked,
-        index,
-        k=k,
-        hide_same_patient=search.hide_same_patient,
-        fold_duplicates=search.fold_duplicates,
-        allowed=from_.allowed,
-        diverse=search.diverse,
-        nearest=session.nearest_under(index.form),
-        unusual=search.unusual,
-        changed=REFINED,
-        features_seconds=0.0,
-    )
+    shifted = shift_query(session, search)
+    index = session.index_for(shifted.vector)
+    index.form = session.form(entries, search.strength).opened(shifted.open)
+    plain_query = embed_query(loaded, search.query)
+    query = replace(plain_query, embedded=shifted.vector, tie_break=None)
+    nearest = session.nearest_under(index.form)
+    compared = QueryComparison(loaded, search, query, index, nearest, shifted.allowed, REFINED)
+    result = _result(compared, k)
     if search.unlike or any(amount for _, amount in search.concepts):
         # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
         result = replace(result, no_good_match=False, usual_distance=None)
@@ -116,9 +136,74 @@ def rank_refined(session: RefinementSession, search: Search, k: int) -> RankedSe
         search,
         result,
         # Ranks made various cannot be compared with those by distance alone.
-        () if search.diverse else session.shifts(as_it_was, [place for place in places if place is not None]),
+        () if search.diverse else session.shifts(plain_query, [at for at in places if at is not None]),
         ledger.entries_without_shown,
         tuple(contradictions(entries, session.patient_of)),
         trust(len(entries)),
-        left_out=from_.left_out,
+        left_out=shifted.left_out,
+    )
+
+
+def _result(compared: QueryComparison, k: int, features_seconds: float = 0.0) -> SearchResult:
+    """Rank, hide and fold, estimate, and put the result together."""
+    begin = time.perf_counter()
+    loaded, search = compared.loaded, compared.search
+    found = fold_ranking(compared, max(k, VOTERS))
+    voters = found.places[:VOTERS].tolist()
+    vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
+    order = shown_order(compared, found, k)
+    shown = found.places[order]
+    others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
+    details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
+    ranked = _lines(loaded, details, shown, found.distances[order], folded_under(compared, found))
+    rank_of = {case.row: case.rank for case in ranked}
+    beside = _lines(loaded, details, others, other_distances, {})
+    far = compared.far_distance
+    closest = found.ranking.distances[:1]
+    return SearchResult(
+        search.query,
+        search.metric,
+        ranked,
+        len(loaded.rows) - (compared.query.row is not None),
+        found.ranking.hidden_same_patient,
+        found.near_duplicates,
+        vote.counts,
+        bool(far is not None and (closest > far).any()),
+        far,
+        {"features": features_seconds, "search": time.perf_counter() - begin},
+        vote,
+        tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
+        _warnings(loaded, search.query),
+    )
+
+
+def _lines(
+    loaded: LoadedMetric,
+    details: Mapping[int, CaseDetails],
+    places: Rows,
+    distances: Matrix,
+    alike: Mapping[int, Folded],
+) -> tuple[RankedCase, ...]:
+    lines = []
+    pairs = zip(places.tolist(), distances.tolist(), strict=True)
+    for rank, (place, distance) in enumerate(pairs, start=1):
+        case = details.get(int(loaded.rows[place]))
+        if case is not None:
+            path = "" if case.address is None else str(case.address)
+            copies = alike.get(place, (0, (), ()))
+            lines.append(
+                RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, *copies)
+            )
+    return tuple(lines)
+
+
+def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
+    """What about ``query`` makes its ranking doubtful."""
+    if other_kind_of_query(loaded, query) != WHOLE_ASKED:
+        return ()
+    return (
+        tr_lazy(
+            "The cases of this library are regions of images, and the query is a whole image. "
+            "Draw the region to compare."
+        ),
     )

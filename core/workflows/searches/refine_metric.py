@@ -29,7 +29,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
-from semblance.core.workflows.searches.loaded_metric import open_metric, without_reload
+from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
 from semblance.core.workflows.searches.shift_query import shift_query
@@ -63,7 +63,7 @@ def judge(
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
-                session.loaded.row_of(case)
+                session.loaded.cases.row_of(case)
     # One moment for all of them tells that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric, open_metric
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
 
 #: The name a loaded keeps its session under.
@@ -42,7 +42,7 @@ class RefinementSession:
     def __init__(self, loaded: LoadedMetric, reporter: Reporter = SILENT) -> None:
         """Raises BadInput for a metric that clicks cannot refine."""
         self.loaded = loaded
-        rows = loaded.stepped.rows(reporter)
+        rows = loaded.transformed.rows(reporter)
         #: (n,) cases the metric was trained on; all where it does not tell.
         self.trained = np.isin(loaded.rows, loaded.record.training)
         if np.count_nonzero(self.trained) < 2:
@@ -70,12 +70,12 @@ class RefinementSession:
     def place_of(self, case: str) -> int | None:
         """Where a case stands; ``None`` for one that is gone or has no features."""
         try:
-            return self.loaded.place_of(self.loaded.row_of(case))
+            return self.loaded.place_of(self.loaded.cases.row_of(case))
         except BadInput:
             return None
 
     def case_at(self, place: int) -> str:
-        return str(self.loaded.case_ids[int(self.loaded.rows[place])])
+        return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
 
     def patient_of(self, case: str) -> str | None:
         place = self.place_of(case)
@@ -91,7 +91,7 @@ class RefinementSession:
             BadInput: no such case, no features for it, or an image that cannot be read.
         """
         if query.case is not None and query.region is None:
-            place = self.loaded.place_of(self.loaded.row_of(query.case))
+            place = self.loaded.place_of(self.loaded.cases.row_of(query.case))
             if place is not None:
                 return self._row(place)
         rows = self.loaded.metric.transform(query_features(self.loaded, query)[np.newaxis, :])
@@ -120,7 +120,7 @@ class RefinementSession:
         """The query of an earlier click that is no whole case; it may be gone by now."""
         region = None if judgement.region is None else Region.from_json(dict(judgement.region))
         try:
-            self.loaded.row_of(judgement.query)
+            self.loaded.cases.row_of(judgement.query)
             query = Query(case=judgement.query, region=region)
         except BadInput:
             query = Query(image=Path(judgement.query), region=region)
@@ -174,10 +174,6 @@ class RefinementSession:
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index
-
-    def rank_query(self, vector: Matrix, asked: EmbeddedQuery) -> EmbeddedQuery:
-        """``asked`` of the loaded, at ``vector`` (m,) of the click coordinates."""
-        return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
     def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s,) squared distances from some cases to their nearest under ``form``.

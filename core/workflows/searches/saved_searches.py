@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import LAST, load_state
-from semblance.core.workflows.searches.loaded_metric import without_reload
+from semblance.core.workflows.searches.open_metrics import without_reload
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 

@@ -20,7 +20,7 @@ from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import explained_groups
 from semblance.core.searches.judgement import Kind
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for

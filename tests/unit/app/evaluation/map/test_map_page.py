@@ -12,8 +12,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.tables import PLAIN, table_library
 

@@ -18,8 +18,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -199,7 +198,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
     from semblance.core.searches.judgement import Judgement, Kind
-    from semblance.core.workflows.searches.loaded_metric import open_metric
+    from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state
     ledger = open_metric(panel.trained, state.search.metric).ledger(state.ledger)
@@ -249,7 +248,7 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
 
 def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
     from semblance.app.research.two_metrics.facts import _estimate
-    from semblance.core.workflows.searches.reliability import Vote
+    from semblance.core.workflows.searches.estimate import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

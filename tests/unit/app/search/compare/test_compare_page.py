@@ -10,7 +10,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library

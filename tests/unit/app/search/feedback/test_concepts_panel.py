@@ -14,7 +14,7 @@ from semblance.app.shell import search_operations
 from semblance.app.window import case_menu
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.windows import open_window, wait_for

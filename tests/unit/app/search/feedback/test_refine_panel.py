@@ -20,7 +20,7 @@ from semblance.core.language import translate
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.reliability import NOT_CALIBRATED
+from semblance.core.workflows.searches.estimate import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 from tests.helpers.using_language import using_language

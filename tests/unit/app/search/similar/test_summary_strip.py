@@ -14,7 +14,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import explain_distance, rank_cases
-from semblance.core.workflows.searches.reliability import (
+from semblance.core.workflows.searches.estimate import (
     FEWER,
     NOT_CALIBRATED,
     NOT_SCORED,

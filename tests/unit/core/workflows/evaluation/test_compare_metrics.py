@@ -6,13 +6,13 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.compare_metrics import compare_metrics, disagreements
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import open_metric
-from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.search_result import Query, nearest_cases
+from semblance.core.workflows.searches.open_metrics import open_metric
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

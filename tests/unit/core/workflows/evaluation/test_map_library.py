@@ -8,7 +8,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation import map_library as mapping
 from semblance.core.workflows.evaluation.map_library import map_library
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
-from semblance.core.workflows.searches.search_result import Query, nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 

@@ -13,13 +13,14 @@ from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
+from semblance.core.searches.query import Query
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
-from semblance.core.workflows.searches.search_result import Query, nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import raw, stored_features, tables_of
 from tests.unit.core.workflows.maintenance.conftest import CASES

@@ -26,7 +26,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 

@@ -19,7 +19,7 @@ from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import CurvePoint
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library

@@ -28,7 +28,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
 from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film

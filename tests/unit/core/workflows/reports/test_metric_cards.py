@@ -26,7 +26,7 @@ from semblance.core.workflows.metrics.metric_exchange import (
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.tables import PLAIN, table_library
 
 

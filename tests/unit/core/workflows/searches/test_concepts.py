@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.workflows.searches import concepts
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.libraries import raw
 
 

@@ -14,8 +14,9 @@ from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.tables import table_library
@@ -64,22 +65,22 @@ def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
     assert gone() is None
     assert open_metric(kept, "plain") is stays
     close_library()
-    assert not loaded_metric_module._open_metrics
+    assert not open_metrics_module._open_metrics
 
 
 def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, monkeypatch):
     use(table, "other")
     use(table, "plain")
     older, newer = open_metric(table, "other"), open_metric(table, "plain")
-    assert older.stepped.nbytes > 0
+    assert older.transformed.nbytes > 0
     assert older.kept
     before = rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
     assert open_metric(table, "plain") is newer
-    monkeypatch.setattr(loaded_metric_module, "MEMORY_BYTES", older.embedding.nbytes + newer.nbytes)
+    monkeypatch.setattr(open_metrics_module, "MEMORY_BYTES", older.embedding.nbytes + newer.nbytes)
     assert open_metric(table, "plain") is newer
-    assert older.stepped.nbytes == 0
+    assert older.transformed.nbytes == 0
     assert not older.kept
-    assert newer.stepped.nbytes > 0
+    assert newer.transformed.nbytes > 0
     assert newer.kept
     assert open_metric(table, "other") is older
     assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before

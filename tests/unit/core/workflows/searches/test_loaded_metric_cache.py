@@ -20,10 +20,11 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches import embedding_cache
+from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.asked import ids
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
@@ -101,7 +102,7 @@ def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
     before = nearest_cases(table, "learnt", Query("t/c0"))
     close_loaded_metrics()
     (kept,) = derived(table)
-    monkeypatch.setattr(loaded_metric_module.LoadedMetric, "_embedded", None)
+    monkeypatch.setattr(embedding_cache, "_embedded", None)
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     assert derived(table) == [kept]
 
@@ -167,13 +168,13 @@ def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
 
 
 def test_only_a_few_libraries_are_kept_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(loaded_metric_module, "KEPT", 2)
+    monkeypatch.setattr(open_metrics_module, "KEPT", 2)
     libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
     for library in libraries:
         train_metric(library, TrainRequest("euclidean", "plain"))
     for library in itertools.chain(libraries, libraries):
         assert nearest_cases(library, "plain", Query("t/c0")).ranked
-        assert len(loaded_metric_module._open_metrics) <= 2
+        assert len(open_metrics_module._open_metrics) <= 2
 
 
 def test_preparing_can_be_cancelled(table):
@@ -200,7 +201,7 @@ def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
     library = table_library(
         tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
     )
-    asked = Query(case=next(iter(open_metric(library, "votes").case_ids.values())))
+    asked = Query(case=next(iter(open_metric(library, "votes").cases.ids.values())))
     first = nearest_cases(library, "votes", asked, k=5)
     distances = [case.distance for case in first.ranked]
     assert len(distances) == 5

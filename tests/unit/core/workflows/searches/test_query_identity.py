@@ -16,13 +16,12 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
-from semblance.core.workflows.searches.loaded_metric import open_metric
+from semblance.core.workflows.searches.estimate import trained_on
+from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.reliability import trained_on
-from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ids, ranked
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes
@@ -81,9 +80,9 @@ def test_own_cases_are_shown_where_the_user_wants_them_and_make_no_estimate(imag
 
 def test_a_copy_counts_as_trained_on(images, original):
     loaded = open_metric(images, "plain")
-    loaded.__dict__["trained_rows"] = frozenset([loaded.row_of(SIBLING)])
+    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of(SIBLING)])
     assert trained_on(loaded, embed_query(loaded, Query(image=original)))
-    loaded.__dict__["trained_rows"] = frozenset([loaded.row_of("images/upright/p006.png")])
+    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of("images/upright/p006.png")])
     assert not trained_on(loaded, embed_query(loaded, Query(image=original)))
 
 
@@ -113,7 +112,7 @@ def test_refining_hides_and_leaves_out_the_same_cases(images, original):
     assert not {CASE, SIBLING} & set(ranked(asked))
     session = open_refinement(images, "plain")
     judged = set(session.judged_rows(asked.entries).tolist())
-    rows = {session.loaded.row_of(case) for case in (CASE, SIBLING, "images/upright/p002.png")}
+    rows = {session.loaded.cases.row_of(case) for case in (CASE, SIBLING, "images/upright/p002.png")}
     assert judged == rows, "the score of clicks is measured on none of them"
 
 

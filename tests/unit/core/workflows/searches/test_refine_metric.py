@@ -20,13 +20,12 @@ from semblance.core.searches.judgement import Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.score_metric import score_metric
-from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
+from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, trim_loaded_metrics
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, trim_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.search_result import nearest_cases
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
 
@@ -53,7 +52,7 @@ def test_it_begins_with_the_metric_as_it_is(table):
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, metric):
     session = open_refinement(table, metric)
-    rows = session.loaded.stepped.rows()
+    rows = session.loaded.transformed.rows()
     assert 1 < session.trained.sum() < len(rows)
     seen = FeedbackSpace.of(session.loaded.metric.distance, rows[session.trained])
     assert np.array_equal(session.coordinates, seen.coordinates(rows))
@@ -261,12 +260,12 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
 
 def test_desks_stay_current_only_through_own_writes(table):
     """A write by somebody else in the meantime is not passed over."""
-    loaded = loaded_metric_module.open_metric(table, "plain")
+    loaded = open_metrics_module.open_metric(table, "plain")
     with Library.open(table) as other, other.catalogue.writing() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
-    with loaded_metric_module.without_reload(table):
+    with open_metrics_module.without_reload(table):
         pass
-    assert loaded_metric_module.open_metric(table, "plain") is not loaded
+    assert open_metrics_module.open_metric(table, "plain") is not loaded
 
 
 def test_what_was_said_together_is_undone_together(table):

@@ -20,7 +20,7 @@ from semblance.core.workflows.library.library_snapshot import LAST
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.asked import ranked
 from tests.helpers.images import striped_folder
@@ -34,7 +34,7 @@ def library(tmp_path):
 
 
 def _search(library, metric="plain"):
-    return Search(metric, Query(case=open_metric(library, metric).case_ids[1]), new_ledger())
+    return Search(metric, Query(case=open_metric(library, metric).cases.ids[1]), new_ledger())
 
 
 def _judge(library, search, *cases):
@@ -71,7 +71,7 @@ def test_a_search_comes_back_whole(library):
     assert found.asked.entries == asked.entries
     (line,) = saved_searches.saved_searches(library)
     assert (line.name, line.query, line.metric, line.judged) == ("mine", search.query.case, "plain", 1)
-    assert line.case_row == open_metric(library, "plain").row_of(search.query.case)
+    assert line.case_row == open_metric(library, "plain").cases.row_of(search.query.case)
 
 
 def test_a_branch_has_judgements_of_its_own(library):

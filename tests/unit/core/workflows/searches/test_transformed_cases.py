@@ -19,9 +19,8 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.embedding_cache import DRAWN
 from semblance.core.workflows.searches.explain_distance import explain_distance, preload_feature_groups
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
-from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from tests.helpers.tables import table_library
 
 LEARNERS = {

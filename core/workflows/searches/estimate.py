@@ -1,4 +1,4 @@
-"""How far an answer can be trusted: the calibrated vote, and what it does not speak about."""
+"""What the similar cases turned out to be: the calibrated estimate, or why there is none."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from semblance.core.language import tr_lazy
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
     from semblance.core.retrieval.ranking import EmbeddedQuery
+    from semblance.core.searches.query import Query
+    from semblance.core.searches.search import Search
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
@@ -62,9 +64,11 @@ class Vote:
 
     @property
     def calibrated(self) -> bool:
+        """Whether there is an estimate, not counts alone."""
         return self.probability is not None
 
     def to_json(self) -> dict[str, Any]:
+        """The part ``vote`` of ``semblance search --json``."""
         return {
             "counts": self.counts,
             "calibrated": self.calibrated,
@@ -78,41 +82,25 @@ class Vote:
         }
 
 
-def vote_of(
+def estimate_from_neighbours(
     loaded: LoadedMetric,
-    asked: EmbeddedQuery,
+    search: Search,
+    query: EmbeddedQuery,
     voters: Sequence[int],
     *,
     changed: str = "",
-    is_as_calibrated: bool = True,
-    otherwise: str = "",
 ) -> Vote:
-    """The vote of the cases at the places ``voters``, nearest first.
+    """What the cases at the places ``voters``, nearest first, say of ``query``.
 
-    ``changed``: why the ranking is not by the metric as it was scored, empty where it is. ``is_as_calibrated``:
-    the voters are those that the calibration, which hides the query's patient and folds copies, would have
-    asked. ``otherwise``: why what is asked is of another kind than what it was calibrated on, empty where it
-    is not.
+    ``changed``: why the ranking is not by the metric as it was scored, empty where it is.
     """
     findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    vote = Vote(findings, counts, top, trained=trained_on(loaded, asked))
-    scores, calibration = loaded.record.scores, loaded.calibration
-    reason = ""
-    if changed:
-        reason = changed
-    elif calibration is None:
-        reason = NOT_CALIBRATED
-        if not scores:
-            reason = NOT_SCORED
-        elif "calibration" not in scores:
-            reason = SCORE_AGAIN
-    elif otherwise:
-        reason = otherwise
-    elif not is_as_calibrated:
-        reason = OWN_PATIENT
+    vote = Vote(findings, counts, top, trained=trained_on(loaded, query))
+    calibration = loaded.calibration
+    reason = changed or _why_not(loaded, search, query, voters)
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(loaded, given))
@@ -128,6 +116,40 @@ def vote_of(
         caution=_caution(calibration) if calibration.is_poor else "",
         measured=calibration.n_cases,
     )
+
+
+def _why_not(loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: Sequence[int]) -> str:
+    """Why the calibration does not speak about this search; empty where it does."""
+    scores = loaded.record.scores
+    if loaded.calibration is None:
+        if not scores:
+            return NOT_SCORED
+        return NOT_CALIBRATED if "calibration" in scores else SCORE_AGAIN
+    other_kind = other_kind_of_query(loaded, search.query)
+    if other_kind:
+        return other_kind
+    return "" if _votes_as_calibrated(loaded, search, query, list(voters)) else OWN_PATIENT
+
+
+def _votes_as_calibrated(
+    loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
+) -> bool:
+    """Whether the voters are those of a search that hides the query's patient and folds copies."""
+    if not search.hide_same_patient and query.own_cases(loaded.patients)[voters].any():
+        return False
+    if search.fold_duplicates:
+        return True
+    keys = loaded.keys[voters].tolist()
+    return len(set(keys)) == len(keys) and not query.copies_among(loaded.keys)[voters].any()
+
+
+def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
+    """Why ``query`` is of another kind than the cases that estimates are calibrated on; or nothing."""
+    if query.region is not None and not loaded.with_regions:
+        return PART_ASKED
+    if query.image is not None and query.region is None and loaded.with_regions:
+        return WHOLE_ASKED
+    return ""
 
 
 def _caution(calibration: Calibration) -> str:

@@ -20,10 +20,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.loaded_metric import close_loaded_metrics, open_metric
-from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
-from semblance.core.workflows.searches.reliability import (
+from semblance.core.workflows.searches.estimate import (
     FEWER,
     NOT_CALIBRATED,
     OWN_PATIENT,
@@ -31,7 +28,9 @@ from semblance.core.workflows.searches.reliability import (
     REFINED,
     SCORE_AGAIN,
 )
-from semblance.core.workflows.searches.search_result import nearest_cases
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 

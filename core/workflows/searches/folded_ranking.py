@@ -1,0 +1,156 @@
+"""The ranking of one query: its own patient hidden, near-duplicates folded into the nearest of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.retrieval.click_index import ClickIndex
+from semblance.core.retrieval.diversity import AMONG, diverse_order
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
+from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
+
+#: Cases with another finding that stand beside the ranking, and folded cases that are listed by id.
+OTHERS, MOST_ALIKE = 6, 100
+#: How many are folded under a case, the ids of the first of them, and their distances.
+Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryComparison:
+    """A search's query beside the cases of the library: by which index, and which cases may answer.
+
+    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``allowed`` (n,):
+    cases that may answer, ``None`` for all. ``changed``: why the ranking is not by the metric as it was
+    scored, empty where it is.
+    """
+
+    loaded: LoadedMetric
+    search: Search
+    query: EmbeddedQuery
+    index: Index | ScanIndex | ClickIndex
+    nearest: Matrix
+    allowed: npt.NDArray[np.bool_] | None = None
+    changed: str = ""
+
+    def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
+        """The ``k`` nearest, of the cases ``among`` (n,) only; those of one content already folded."""
+        allowed = self.allowed
+        if among is not None:
+            allowed = among if allowed is None else among & allowed
+        return rank(
+            self.index,
+            self.query,
+            k,
+            patients=self.loaded.patients if self.search.hide_same_patient else None,
+            keys=self.loaded.keys if self.search.fold_duplicates else None,
+            allowed=allowed,
+        )
+
+    def fold(self, places: Rows) -> Rows:
+        """(r,) for each of ``places``, nearest first, which of them it is a near-duplicate of, else itself."""
+        usual = usual_nearest(self.nearest) if self.search.fold_duplicates else None
+        folded = self.loaded.duplicate_finder.folded(places, self.coordinates(places), usual)
+        return np.array(folded, dtype=np.int64)
+
+    def coordinates(self, places: Rows) -> Matrix:
+        """(r, m) where Euclidean distances are those of the index, or near them where it has no coordinates."""
+        if isinstance(self.index, ClickIndex):
+            return self.index.embedded(places)
+        return np.asarray(self.loaded.embedding[places], dtype=np.float64)
+
+    @property
+    def far_distance(self) -> float | None:
+        """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
+        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.unusual)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedRanking:
+    """A ranking, the number ``stands`` (r,) of the line that each stands under, and those that stay, ``kept``."""
+
+    ranking: Ranking
+    stands: Rows
+    kept: Rows
+
+    @property
+    def places(self) -> Rows:
+        """The cases that stay, nearest first."""
+        return self.ranking.rows[self.kept]
+
+    @property
+    def distances(self) -> Matrix:
+        """Their squared distances."""
+        return self.ranking.distances[self.kept]
+
+    @property
+    def near_duplicates(self) -> int:
+        """How many cases are hidden because a copy of them is shown, or is the query."""
+        return self.ranking.hidden_near_duplicates + len(self.stands) - len(self.kept)
+
+
+def fold_ranking(compared: QueryComparison, wanted: int) -> FoldedRanking:
+    """The nearest, so that ``wanted`` stay where there are as many; more to choose from for a diverse search."""
+    k = wanted * AMONG if compared.search.diverse > 0.0 else wanted
+    while True:
+        ranking = compared.rank(k)
+        stands = compared.fold(ranking.rows)
+        kept = np.flatnonzero(stands == np.arange(len(stands)))
+        if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < k:
+            return FoldedRanking(ranking, stands, kept)
+        k += len(ranking.rows) - len(kept)
+
+
+def shown_order(compared: QueryComparison, found: FoldedRanking, k: int) -> Rows:
+    """The numbers, among the cases that stay, of the ``k`` to show; a diverse search picks unlike ones."""
+    if compared.search.diverse <= 0.0:
+        return np.arange(min(k, len(found.kept)))
+    coordinates = compared.coordinates(found.places)
+    return diverse_order(found.distances, coordinates, k, compared.search.diverse)
+
+
+def nearest_others(
+    compared: QueryComparison, found: FoldedRanking, finding: str | None
+) -> tuple[Rows, Matrix]:
+    """The nearest cases with another finding than ``finding``, near-duplicates folded; none for ``None``."""
+    if finding is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    loaded, ranking = compared.loaded, found.ranking
+    other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
+    near = np.flatnonzero(other[ranking.rows])[: 2 * OTHERS]
+    rows, distances = ranking.rows[near], ranking.distances[near]
+    if len(near) < 2 * OTHERS and not isinstance(compared.index, ClickIndex):
+        # A click may not cost a second comparison with all cases; the window ranks two hundred.
+        again = compared.rank(2 * OTHERS, among=other)
+        rows, distances = again.rows, again.distances
+    kept = np.flatnonzero(compared.fold(rows) == np.arange(len(rows)))[:OTHERS]
+    return rows[kept], distances[kept]
+
+
+def folded_under(compared: QueryComparison, found: FoldedRanking) -> dict[int, Folded]:
+    """The near-duplicates that each ranked place stands for."""
+    loaded, query, ranking = compared.loaded, compared.query, found.ranking
+    out: dict[int, Folded] = {}
+    lines = zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
+    for at, (place, distance) in enumerate(lines):
+        copies: list[int] = []
+        if ranking.folded[at]:
+            equal = loaded.keys == loaded.keys[place]
+            if compared.search.hide_same_patient:
+                equal &= ~query.own_cases(loaded.patients)
+            copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
+        stands = int(ranking.rows[found.stands[at]])
+        n, rows, distances = out.get(stands, (0, (), ()))
+        if stands != place:
+            n, copies = n + 1, [place, *copies]
+        # What has the same content is as far away.
+        ids = (rows + tuple(loaded.rows[copies].tolist()))[:MOST_ALIKE]
+        away = (distances + (distance,) * len(copies))[:MOST_ALIKE]
+        out[stands] = (n + int(ranking.folded[at]), ids, away)
+    return out

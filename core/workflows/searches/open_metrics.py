@@ -1,0 +1,102 @@
+"""The metrics kept loaded in this process, read anew when their library changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from semblance.core.library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedMetric
+
+#: Libraries and metrics kept ready in one process.
+KEPT = 8
+#: Beyond so many only while they are small together: a slider has six steps.
+KEPT_LARGE = 4
+#: Where all together take more bytes, only the one in use keeps what can be made again. Two refined metrics
+#: of 100,000 cases with 200 components fit.
+MEMORY_BYTES = 1 << 30
+
+_open_metrics: OrderedDict[tuple[Path, str], tuple[Any, LoadedMetric]] = OrderedDict()
+
+
+def _free_memory() -> None:
+    """Free memory, the least recently used metric first: its caches, then the whole metric."""
+    loaded_metrics = [loaded for _, loaded in _open_metrics.values()]
+    for older in loaded_metrics[:-1]:
+        if sum(loaded.nbytes for loaded in loaded_metrics) <= MEMORY_BYTES:
+            break
+        older.drop_caches()
+    while len(_open_metrics) > KEPT or (
+        len(_open_metrics) > KEPT_LARGE
+        and sum(loaded.nbytes for _, loaded in _open_metrics.values()) > SMALL_BYTES
+    ):
+        _open_metrics.popitem(last=False)[1][1].close()
+
+
+def open_metric(
+    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+) -> LoadedMetric:
+    """The loaded ``metric``, read anew when the library changed since the last call.
+
+    ``without``: groups of features that count for nothing.
+
+    Raises:
+        BadArguments: no such metric, a group it does not have, or all groups left out.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    return _open_whole_metric(library, metric, reporter).without(without, reporter)
+
+
+def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> LoadedMetric:
+    key = (library.absolute(), metric)
+    known = _open_metrics.pop(key, None)
+    if known is not None:
+        if known[0] == known[1].library.catalogue.stamp():
+            _open_metrics[key] = known
+            # Its caches grow with every search.
+            _free_memory()
+            return known[1]
+        # Another library may lie there by now.
+        known[1].close()
+    opened = open_library(library)
+    try:
+        stamp = opened.catalogue.stamp()
+        loaded = LoadedMetric(opened, opened.metric(metric), reporter)
+    except BaseException:
+        opened.close()
+        raise
+    _open_metrics[key] = (stamp, loaded)
+    _free_memory()
+    return loaded
+
+
+@contextlib.contextmanager
+def without_reload(library: Path) -> Iterator[None]:
+    """A write inside changes no case and no feature: metrics that were up to date are not read anew."""
+    here = library.absolute()
+    current = [
+        key
+        for key, (stamp, loaded) in _open_metrics.items()
+        if key[0] == here and stamp == loaded.library.catalogue.stamp()
+    ]
+    yield
+    for key in current:
+        loaded = _open_metrics[key][1]
+        _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
+
+
+def close_loaded_metrics(library: Path | None = None) -> None:
+    """Close every library kept open here, or the one at ``library`` only."""
+    here = None if library is None else library.absolute()
+    for key in [key for key in _open_metrics if here in (None, key[0])]:
+        _open_metrics.pop(key)[1].close()
+
+
+def trim_loaded_metrics() -> None:
+    """Drop the caches of all loaded metrics; the metrics stay."""
+    for _, loaded in _open_metrics.values():
+        loaded.drop_caches()
