@@ -82,6 +82,7 @@ class LazyText(str):
     n: int
 
     def __new__(cls, msgid: str, values: Mapping[str, Any], plural: str = "", n: int = 1) -> LazyText:
+        """The English text of ``msgid`` with ``values``, or of ``plural`` where ``n`` is not 1."""
         english = plural if plural and n != 1 else msgid
         text = super().__new__(cls, english.format(**values) if values else english)
         text.msgid, text.values, text.plural, text.n = msgid, values, plural, n

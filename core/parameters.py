@@ -34,6 +34,7 @@ class Parameter:
 
     @property
     def title(self) -> str:
+        """The name shown for the parameter: its label, or its name in sentence case."""
         return self.label or self.name.replace("_", " ").capitalize()
 
     def check(self, value: Value) -> Value:
@@ -91,6 +92,7 @@ class Parameter:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """As plain values for ``--json``."""
         return {
             "name": self.name,
             "meaning": self.meaning,

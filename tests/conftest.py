@@ -19,9 +19,9 @@ from tests.helpers.using_language import using_language
 
 # A slow machine must not fail a test.
 hypothesis.settings.register_profile(
-    "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "project", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.load_profile("house")
+hypothesis.settings.load_profile("project")
 
 # At once: the conftest of a folder that is named in the call may load numpy before pytest is configured.
 limit_threads()

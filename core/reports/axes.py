@@ -41,6 +41,7 @@ class Entry:
 
     @property
     def runs(self) -> tuple[TextRun, ...]:
+        """The texts of the entry from left to right, its unit first."""
         return (self.unit, *self.value) if self.unit else self.value
 
 
@@ -53,10 +54,12 @@ class Scale:
     y: tuple[float, float]
 
     def across(self, values: npt.ArrayLike) -> Values:
+        """Pixels from the left of the figure of ``values`` on the x axis."""
         share = (np.asarray(values, dtype=np.float64) - self.x[0]) / (self.x[1] - self.x[0])
         return self.box.left + share * self.box.width
 
     def up(self, values: npt.ArrayLike) -> Values:
+        """Pixels from the top of the figure of ``values`` on the y axis."""
         share = (np.asarray(values, dtype=np.float64) - self.y[0]) / (self.y[1] - self.y[0])
         return self.box.bottom - share * self.box.height
 

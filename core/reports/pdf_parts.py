@@ -27,6 +27,7 @@ LONGEST = 400
 
 
 def style(name: str, size: float, leading: float, colour: Any = TEXT, bold: bool = False, **more: Any) -> Any:
+    """A paragraph style of ReportLab; ``size`` and ``leading`` in points."""
     font = BOLD if bold else REGULAR
     return ParagraphStyle(
         name, fontName=font, fontSize=size, leading=leading, textColor=colour, splitLongWords=1, **more

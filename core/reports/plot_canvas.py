@@ -116,13 +116,16 @@ class Box:
 
     @property
     def width(self) -> float:
+        """Pixels from left to right."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
+        """Pixels from top to bottom."""
         return self.bottom - self.top
 
     def overlaps(self, other: Box) -> bool:
+        """Whether both boxes share a pixel."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -250,12 +253,14 @@ class PlotCanvas:
         self._figure.add_artist(self._above(patch))
 
     def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
+        """Pixels that ``text`` takes on one line; ``size`` in pixels."""
         font = self._font(size, weight)
         with _without_glyph_warnings():
             extent = self._renderer.get_text_width_height_descent(_one_line(text), font, False)
         return float(extent[0]) / self._ratio
 
     def text_runs_width(self, runs: Sequence[TextRun], size: float = TICK) -> float:
+        """Pixels that ``runs`` take side by side."""
         return sum(self.text_width(run.text, size, run.weight) for run in runs)
 
     def elided(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:

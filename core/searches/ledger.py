@@ -15,9 +15,17 @@ from semblance.core.searches.judgement import Judgement
 class Store(Protocol):
     """Where a ledger is kept: :class:`semblance.core.library.judgements.JudgementTable`."""
 
-    def read(self) -> list[tuple[int, JudgementRecord, int | None]]: ...
-    def append(self, made: Sequence[JudgementRecord]) -> list[int]: ...
-    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None: ...
+    def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
+        """(row id, judgement, number of the change that undid it or ``None``), oldest first."""
+        ...
+
+    def append(self, made: Sequence[JudgementRecord]) -> list[int]:
+        """Keep ``made``; their row ids."""
+        ...
+
+    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
+        """Set for each row id by which change it is undone, ``None`` for none."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
                 temporary.touch(exist_ok=False)
                 _save(handed_on, metric, out)
                 with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-                    # Without the times they were written: they leave the house.
+                    # Without the times they were written: they leave this machine.
                     archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
                     archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
         except OSError as error:

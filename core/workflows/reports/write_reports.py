@@ -62,6 +62,7 @@ class BatchResult:
     failed: tuple[tuple[str, str], ...]
 
     def to_json(self) -> dict[str, Any]:
+        """As plain values for ``--json``."""
         return {
             "folder": str(self.folder),
             "files": [file.name for file in self.files],

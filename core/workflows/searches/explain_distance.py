@@ -216,6 +216,7 @@ class ExplanationContext:
         return self.grouping.head_rows(_sample(self.loaded))
 
     def case_row(self, case: str) -> Matrix:
+        """(d',) a case of the library, where the groups are told."""
         row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
         return row
 

@@ -75,9 +75,11 @@ class RefinementSession:
             return None
 
     def case_at(self, place: int) -> str:
+        """The id of the case at ``place`` among those with features."""
         return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
 
     def patient_of(self, case: str) -> str | None:
+        """The patient of a case; ``None`` where unknown."""
         place = self.place_of(case)
         patient = None if place is None else self.loaded.patients[place]
         return str(patient) if patient else None
@@ -143,6 +145,7 @@ class RefinementSession:
         return known[2].blended(strength)
 
     def n_triplets(self, entries: Sequence[Entry]) -> int:
+        """How many triplets the judgements of ``entries`` give."""
         judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 

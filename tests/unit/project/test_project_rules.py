@@ -1,4 +1,4 @@
-"""Rules of the house that no other tool checks."""
+"""Rules of the project that no other tool checks."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def run(data):
 
 
 @pytest.fixture
-def house(tmp_path, monkeypatch):
+def benchmarks_folder(tmp_path, monkeypatch):
     """A folder of benchmarks of its own, found in place of the real one."""
     folder = tmp_path / "tests" / "benchmarks"
     folder.mkdir(parents=True)
@@ -33,10 +33,10 @@ def house(tmp_path, monkeypatch):
     return folder
 
 
-def test_the_others_go_on_when_one_fails_or_crashes(house, capfd, tmp_path):
-    (house / "bench_bad.py").write_text("def run(data):\n    raise ValueError('no luck')\n")
-    (house / "bench_crash.py").write_text("import os\ndef run(data):\n    os._exit(7)\n")
-    (house / "bench_good.py").write_text(GOOD)
+def test_the_others_go_on_when_one_fails_or_crashes(benchmarks_folder, capfd, tmp_path):
+    (benchmarks_folder / "bench_bad.py").write_text("def run(data):\n    raise ValueError('no luck')\n")
+    (benchmarks_folder / "bench_crash.py").write_text("import os\ndef run(data):\n    os._exit(7)\n")
+    (benchmarks_folder / "bench_good.py").write_text(GOOD)
 
     status = benchmarks.main(["--json", str(tmp_path / "out.json")])
 
@@ -49,9 +49,9 @@ def test_the_others_go_on_when_one_fails_or_crashes(house, capfd, tmp_path):
     assert [row["reached"] for row in good["rows"]] == [True, False, None]
 
 
-def test_without_real_data_a_benchmark_is_skipped_not_failed(house, capfd, monkeypatch):
+def test_without_real_data_a_benchmark_is_skipped_not_failed(benchmarks_folder, capfd, monkeypatch):
     monkeypatch.delenv("SEMBLANCE_DATA", raising=False)
-    (house / "bench_real.py").write_text(
+    (benchmarks_folder / "bench_real.py").write_text(
         "from tests.benchmarks.harness import need\ndef run(data):\n    need(data)\n"
     )
     assert benchmarks.main(["--only", "real"]) == 0
