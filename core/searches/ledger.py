@@ -15,9 +15,14 @@ from semblance.core.searches.judgement import Judgement
 class Store(Protocol):
     """Where a ledger is kept: :class:`semblance.core.library.judgements.JudgementTable`."""
 
-    def read(self) -> list[tuple[int, JudgementRecord, int | None]]: ...
-    def append(self, made: Sequence[JudgementRecord]) -> list[int]: ...
-    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None: ...
+    def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
+        """Id, judgement and place among those undone (``None``: in force), in the order they were made."""
+
+    def append(self, made: Sequence[JudgementRecord]) -> list[int]:
+        """Store new judgements, all or none; their ids."""
+
+    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
+        """Set the place among those undone, by id; ``None`` puts a judgement in force again."""
 
 
 @dataclass(frozen=True)

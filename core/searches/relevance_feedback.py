@@ -153,6 +153,7 @@ class GatheredFeedback:
         self.judgements += judgements
 
     def judged(self) -> WeightedTriplets | None:
+        """All triplets with their final weights; ``None`` without any."""
         if not self.parts:
             return None
         points = np.stack(self.points.points)
@@ -201,6 +202,7 @@ def feedback_triplets(judgements: Iterable[Judgement], coordinates: Coordinates)
 
 
 def gather_feedback(judgements: Iterable[Judgement], coordinates: Coordinates) -> GatheredFeedback:
+    """The triplets of comparisons and thumbs, as far as their cases are still in the library."""
     points, asked = _Points(coordinates), dict[str, _QueryJudgements]()
     out = GatheredFeedback(points)
     # Sorted, so that neither the order of clicks nor its rounding decides anything.

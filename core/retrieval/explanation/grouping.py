@@ -114,6 +114,7 @@ class Grouping:
         return [Part(name, amount) for name, amount in zip(self.groups, amounts, strict=True)]
 
     def columns_of(self, group: int) -> npt.NDArray[np.intp]:
+        """The head columns of the group with this number."""
         return self._columns[group]
 
     @functools.cached_property
