@@ -249,16 +249,3 @@ def _plain(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
     return value.item() if hasattr(value, "item") else str(value)
-
-
-# The names of before, until every part uses the new ones.
-say, say_n, say_all, shown, known, named, Said = (
-    tr_lazy,
-    tr_lazy_n,
-    join_texts,
-    translate,
-    as_lazy,
-    tr_name,
-    LazyText,
-)
-figure, in_marks, in_english, counted = format_number, localise_number, to_english_number, count_label

@@ -185,7 +185,7 @@ def test_weights_that_run_away_are_told(monkeypatch):
         with torch.no_grad():
             training.network.parameters[0].fill_(torch.inf)
 
-    monkeypatch.setattr("semblance.core.metrics.deep.network_training.Training._descend", run_away)
+    monkeypatch.setattr("semblance.core.metrics.deep.network_training.NetworkTraining._descend", run_away)
     with pytest.raises(BadInput, match="did not converge"):
         make_learner("convnet", rate=0.1, decay=0.0, rounds=1).fit(*corners(40))
 
