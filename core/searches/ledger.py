@@ -16,16 +16,13 @@ class Store(Protocol):
     """Where a ledger is kept: :class:`semblance.core.library.judgements.JudgementTable`."""
 
     def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
-        """(row id, judgement, number of the change that undid it or ``None``), oldest first."""
-        ...
+        """Id, judgement and place among those undone (``None``: in force), in the order they were made."""
 
     def append(self, made: Sequence[JudgementRecord]) -> list[int]:
-        """Keep ``made``; their row ids."""
-        ...
+        """Store new judgements, all or none; their ids."""
 
     def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
-        """Set for each row id by which change it is undone, ``None`` for none."""
-        ...
+        """Set the place among those undone, by id; ``None`` puts a judgement in force again."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Query:
     region: Region | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; the keys are written into saved searches."""
+        """As stored in searches and shown by ``semblance search --json``."""
         return {
             "case_id": self.case,
             "image": None if self.image is None else str(self.image),

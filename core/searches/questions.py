@@ -88,7 +88,7 @@ class Likeness:
         return cls(float(at[0]), max(0.0, float(at[1])))
 
     def likely(self, nearer: Matrix) -> Matrix:
-        """The chance (n,) that a case is like the query, from the share (n,) of cases ``nearer`` to it."""
+        """(n,) the probability of being like the query; ``nearer`` (n,) as :func:`nearer` gives it."""
         out: Matrix = 1.0 / (1.0 + np.exp(self.fall * np.log(nearer) - self.level))
         return out
 

@@ -153,7 +153,7 @@ class GatheredFeedback:
         self.judgements += judgements
 
     def judged(self) -> WeightedTriplets | None:
-        """The triplets of all judgements with their weights; ``None`` where there are none."""
+        """All triplets with their final weights; ``None`` without any."""
         if not self.parts:
             return None
         points = np.stack(self.points.points)
@@ -202,7 +202,7 @@ def feedback_triplets(judgements: Iterable[Judgement], coordinates: Coordinates)
 
 
 def gather_feedback(judgements: Iterable[Judgement], coordinates: Coordinates) -> GatheredFeedback:
-    """The triplets, signs and weights that ``judgements`` ask for, in ``coordinates`` of cases (m,)."""
+    """The triplets of comparisons and thumbs, as far as their cases are still in the library."""
     points, asked = _Points(coordinates), dict[str, _QueryJudgements]()
     out = GatheredFeedback(points)
     # Sorted, so that neither the order of clicks nor its rounding decides anything.

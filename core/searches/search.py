@@ -43,7 +43,7 @@ class Search:
         return bool(self.like or self.unlike or any(amount for _, amount in self.concepts))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; the keys are written into saved searches."""
+        """As saved searches hold it."""
         return {
             "metric": self.metric,
             "query": self.query.to_json(),

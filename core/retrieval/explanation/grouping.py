@@ -114,7 +114,7 @@ class Grouping:
         return [Part(name, amount) for name, amount in zip(self.groups, amounts, strict=True)]
 
     def columns_of(self, group: int) -> npt.NDArray[np.intp]:
-        """Indices (c,) of the columns of one group."""
+        """The head columns of the group with this number."""
         return self._columns[group]
 
     @functools.cached_property

@@ -188,7 +188,7 @@ def disagreements(
 
 @dataclass(frozen=True, eq=False)
 class _Field:
-    """The cases of a loaded where every one of them can be asked."""
+    """The cases of a loaded metric, where every one of them can be the query."""
 
     name: str
     loaded: LoadedMetric

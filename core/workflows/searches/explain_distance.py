@@ -31,7 +31,7 @@ from semblance.core.workflows.searches.shift_query import shift_query
 MOVED = tr_lazy("examples and concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
-#: Metrics, as changed by clicks, kept ready on one loaded.
+#: Refined metrics kept ready for one loaded metric.
 _KEPT = 3
 #: What a loaded keeps of explanations.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
@@ -216,7 +216,7 @@ class ExplanationContext:
         return self.grouping.head_rows(_sample(self.loaded))
 
     def case_row(self, case: str) -> Matrix:
-        """(d',) a case of the library, where the groups are told."""
+        """(d',) a case in the columns of the groups."""
         row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
         return row
 
@@ -250,7 +250,7 @@ class ExplanationContext:
 
 
 def _sample(loaded: LoadedMetric) -> Matrix:
-    """(n, d) numbers of cases drawn once for a loaded."""
+    """(n, d) features of some cases, drawn once for a loaded metric."""
     if loaded.drawn is not None:
         return loaded.drawn
     if _SAMPLE not in loaded.kept:

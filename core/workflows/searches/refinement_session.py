@@ -75,11 +75,11 @@ class RefinementSession:
             return None
 
     def case_at(self, place: int) -> str:
-        """The id of the case at ``place`` among those with features."""
+        """The id of the case at a place."""
         return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
 
     def patient_of(self, case: str) -> str | None:
-        """The patient of a case; ``None`` where unknown."""
+        """Its patient; ``None`` where unknown, or for a case without features."""
         place = self.place_of(case)
         patient = None if place is None else self.loaded.patients[place]
         return str(patient) if patient else None
@@ -145,7 +145,7 @@ class RefinementSession:
         return known[2].blended(strength)
 
     def n_triplets(self, entries: Sequence[Entry]) -> int:
-        """How many triplets the judgements of ``entries`` give."""
+        """How many triplets the judgements make."""
         judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 
@@ -193,7 +193,7 @@ class RefinementSession:
     def shifts(self, asked: EmbeddedQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.
 
-        ``asked`` as the loaded asks it. Ranks are counted among all cases but the query's own patient's.
+        ``asked`` in the metric's own coordinates. Ranks are counted among all cases but the query's own patient's.
         """
         if self._before is None or not _same_question(self._before[0], asked):
             self._before = (asked, self._ranks(asked))
