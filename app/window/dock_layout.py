@@ -45,7 +45,7 @@ class DockLayout(QObject):
         made = {
             "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
-            "side": Dock(window, tr("Why these cases, Train, Refine"), "side", side, header=side.header),
+            "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in made.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 
 import pytest
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 REFRESHES = {
     RankingPanel: "_renew",
-    LibraryPanel: "_renew",
+    LibraryPanel: "_renew_split",
     QueryPanel: "_renew",
     TrainPanel: "_renew",
     EvaluationPanel: "_renew",
@@ -33,6 +34,8 @@ def test_opening_a_library_refreshes_each_panel_once(library, monkeypatch):
     def count(owner: type, method: str) -> None:
         run = getattr(owner, method)
 
+        # With its name: Qt ends connections to methods by their names.
+        @functools.wraps(run)
         def counted(self, *args, **named):
             counts[owner.__name__] += 1
             return run(self, *args, **named)

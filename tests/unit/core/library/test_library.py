@@ -85,7 +85,7 @@ def test_what_a_killed_create_left_is_swept_a_day_later(tmp_path):
 
 def test_two_programs_that_make_the_same_library_share_it(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom core.library.library import Library\n"
+        "import sys\nfrom pathlib import Path\nfrom semblance.core.library.library import Library\n"
         "sys.stdin.readline()\nLibrary.open_or_create(Path(sys.argv[1])).close()\nprint('fine')"
     )
     for attempt in range(3):

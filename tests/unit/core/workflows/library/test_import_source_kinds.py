@@ -142,9 +142,9 @@ def test_sources_of_one_name_stay_apart(tmp_path, library):
 
 def test_programs_that_import_the_same_at_once_share_its_cases(images, library):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom core.workflows.library import importing\n"
-        "importing.BATCH = 2\nsys.stdin.readline()\n"
-        "importing.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "import sys\nfrom pathlib import Path\nfrom semblance.core.workflows.library import import_source\n"
+        "import_source.BATCH = 2\nsys.stdin.readline()\n"
+        "import_source.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     )
     at_once(code, *[(images, library)] * 2)
     assert len(facts(library)) == 12
