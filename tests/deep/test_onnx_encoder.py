@@ -214,7 +214,7 @@ def _many(path):
         (_whole_numbers, r"tensor\(int64\)"),
         (_truth, r"tensor\(bool\)"),
         (_three_sides, "any x 3 x 4,"),
-        (_one_for_all, "one row for each image"),
+        (_one_for_all, "does not give one row per image"),
         (_foreign, "cannot be loaded"),
         (_many, "takes 64 images"),
     ],
