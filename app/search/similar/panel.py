@@ -38,7 +38,7 @@ from semblance.core.workflows.searches.search_result import SearchResult
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
 #: Width of the header without its two switches.
-FIXED_HEADER = 250
+FIXED_HEADER = 310
 #: Whether cards glide to a new order, in the settings.
 GLIDE = "glide"
 
