@@ -50,7 +50,7 @@ _LONGEST_INFO = 1 << 20
 
 
 @dataclass(frozen=True)
-class Told:
+class InfoLine:
     """What one line says of an image; ``circle`` is (x, y, radius) as written."""
 
     where: str
@@ -90,7 +90,7 @@ class MIAS(Collection):
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         """One case for each line of ``Info.txt``, with the circle as its region."""
         images: list[str] = []
-        told: dict[str, list[Told]] = {}
+        told: dict[str, list[InfoLine]] = {}
         failed: list[Rejected] = []
         for entry in source.entries():
             reporter.check_cancelled()
@@ -149,7 +149,7 @@ def _woman(path: str) -> str | None:
     return f"mdb{right:03d}-mdb{right + 1:03d}"
 
 
-def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], list[Rejected]]:
+def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]], list[Rejected]]:
     """(image name, line) of every line about an image, and what is to be reported."""
     if entry.size > _LONGEST_INFO:
         reason = tr_lazy("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
@@ -158,7 +158,7 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], li
         text = source.read(entry.path).decode("utf-8", "replace")
     except BadInput as error:
         return [], [Rejected(entry.path, str(error), failed=True)]
-    out: list[tuple[str, Told]] = []
+    out: list[tuple[str, InfoLine]] = []
     rejected = [Rejected(entry.path, tr_lazy("Read as the list of findings."), failed=False)]
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.strip()
@@ -175,8 +175,8 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], li
             rejected.append(Rejected(where, reason, failed=True))
             continue
         severity = (found["severity"] or "").upper()
-        line_told = Told(where, found["tissue"].upper(), found["kind"].upper(), severity, circle)
-        out.append((found["name"].lower(), line_told))
+        info_line = InfoLine(where, found["tissue"].upper(), found["kind"].upper(), severity, circle)
+        out.append((found["name"].lower(), info_line))
     return out, rejected
 
 
@@ -189,9 +189,9 @@ def _circle(place: str) -> tuple[float, float, float] | None:
     return (float(numbers[1]), float(numbers[2]), float(numbers[3])) if numbers else None
 
 
-def _cases(path: str, told: list[Told], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
+def _cases(path: str, told: list[InfoLine], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
     lines = listing.lines.get(path, [])
-    told = told or [_told(line) for line in lines]
+    told = told or [_info_line_of(line) for line in lines]
     if not told:
         yield _case(path, path, None, None, lines[0] if lines else None)
         return
@@ -207,7 +207,9 @@ def _cases(path: str, told: list[Told], listing: LabelTable) -> Iterator[FoundCa
         yield _case(key, path, line, region, labels)
 
 
-def _case(key: str, path: str, line: Told | None, region: Region | None, labels: Line | None) -> FoundCase:
+def _case(
+    key: str, path: str, line: InfoLine | None, region: Region | None, labels: Line | None
+) -> FoundCase:
     number = _IMAGE.fullmatch(PurePosixPath(path).stem)
     attributes = {"breast": "left" if int(number[1]) % 2 == 0 else "right"} if number else {}
     finding = patient = None
@@ -230,11 +232,11 @@ def _case(key: str, path: str, line: Told | None, region: Region | None, labels:
     )
 
 
-def _told(line: Line) -> Told:
+def _info_line_of(line: Line) -> InfoLine:
     """A line of a ``labels.csv`` with the columns tissue, abnormality, severity, x, y, radius."""
     said = line.attributes
     place = " ".join(said.get(name, "").removesuffix(".0") for name in ("x", "y", "radius"))
-    return Told(
+    return InfoLine(
         line.where,
         said.get("tissue", "").upper(),
         said.get("abnormality", "").upper(),
