@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -131,7 +132,10 @@ def test_make_help_lists_every_target_in_groups():
     text = (TOP / "Makefile").read_text(encoding="utf-8")
     (line,) = [line for line in text.splitlines() if line.startswith(".PHONY:")]
     targets = {name for name in line.split()[1:] if not name.startswith("setup-")}
-    shown = subprocess.run(["make", "help"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+    # Inside "make test" the variables of the outer make would add its "Entering directory" lines.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "--no-print-directory", "help"]
+    shown = subprocess.run(command, cwd=TOP, env=clean, capture_output=True, text=True, check=True).stdout
     lines = shown.splitlines()
     assert {one.split()[1] for one in lines if one.startswith("  make ")} == targets
     assert [one for one in lines if one and not one.startswith(" ")] == [
