@@ -43,7 +43,7 @@ GAP = 4
 class LibraryPanel(Panel):
     """Grid or list of the cases; choosing one with Enter or a double click asks with it."""
 
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Library"))
@@ -66,9 +66,9 @@ class LibraryPanel(Panel):
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._ask)
-        self.grid.menu_wanted.connect(self.menu_wanted)
+        self.grid.menu_requested.connect(self.menu_requested)
 
-        self.search.down_wanted.connect(self._into_cases)
+        self.search.down_pressed.connect(self._into_cases)
         self.search.returnPressed.connect(self._into_cases)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)

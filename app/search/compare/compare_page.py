@@ -49,7 +49,7 @@ ROOMY = 900
 class ComparePage(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
 
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -113,7 +113,7 @@ class ComparePage(FullPage):
         self.ask.clicked.connect(self.ask_region)
         self.panes[1].view.region.changed.connect(lambda _region: self._tell_region())
         self.strip.current_changed.connect(self._show_row)
-        self.strip.menu_wanted.connect(self.menu_wanted)
+        self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
             pane.view.saved_presets = saved_presets(self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -46,14 +46,14 @@ _ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
 class JudgementList(QListView):
     """Shows :class:`~semblance.app.search.feedback.ledger_model.LedgerRows`.
 
-    ``undo_wanted(ids)`` and ``redo_wanted(ids)``: lists of entries, by the arrow, Delete or Enter ·
-    ``chosen(id)``: the current judgement, -1 for none · ``case_wanted(case_row)``: a double click.
+    ``undo_requested(ids)`` and ``redo_requested(ids)``: lists of entries, by the arrow, Delete or Enter ·
+    ``chosen(id)``: the current judgement, -1 for none · ``case_requested(case_row)``: a double click.
     """
 
-    undo_wanted = Signal(object)
-    redo_wanted = Signal(object)
+    undo_requested = Signal(object)
+    redo_requested = Signal(object)
     chosen = Signal(int)
-    case_wanted = Signal(int)
+    case_requested = Signal(int)
 
     def __init__(self, rows: LedgerRows, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,9 +110,9 @@ class JudgementList(QListView):
         """Take these back; or, where all of them were, put them in force again."""
         in_force = [row.id for row in rows if not row.undone]
         if in_force:
-            self.undo_wanted.emit(in_force)
+            self.undo_requested.emit(in_force)
         elif rows:
-            self.redo_wanted.emit([row.id for row in rows])
+            self.redo_requested.emit([row.id for row in rows])
 
     def _tell(self) -> None:
         row = self.current_row()
@@ -162,7 +162,7 @@ class JudgementList(QListView):
         if index.isValid() and not self.arrow_rect(index.row()).adjusted(-4, -4, 4, 4).contains(at):
             case = self._rows.rows[index.row()].case
             if case != NONE:
-                self.case_wanted.emit(case)
+                self.case_requested.emit(case)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip:

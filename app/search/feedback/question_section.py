@@ -30,9 +30,9 @@ KEYS: dict[int, Answer | None] = {
 
 
 class QuestionSection(QWidget):
-    """Follows the search. ``large_wanted``: ask in full size, one question after another."""
+    """Follows the search. ``full_size_requested``: ask in full size, one question after another."""
 
-    large_wanted = Signal()
+    full_size_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class QuestionSection(QWidget):
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
         for button, given in (*answers, (self.neither, Answer.NEITHER), (self.pass_over, None)):
             button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
-        self.head.action_wanted.connect(self.large_wanted)
+        self.head.action_requested.connect(self.full_size_requested)
         self.questions.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state

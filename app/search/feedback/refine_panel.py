@@ -49,13 +49,13 @@ _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 class RefinePanel(Panel):
     """Follows the search and its ranking.
 
-    ``save_wanted``: name the refined metric · ``train_wanted``: another metric is needed ·
-    ``case_wanted(case_row)``: show a judged case in the ranking.
+    ``save_requested``: name the refined metric · ``train_requested``: another metric is needed ·
+    ``case_requested(case_row)``: show a judged case in the ranking.
     """
 
-    save_wanted = Signal()
-    train_wanted = Signal()
-    case_wanted = Signal(int)
+    save_requested = Signal()
+    train_requested = Signal()
+    case_requested = Signal(int)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Refine"))
@@ -133,12 +133,12 @@ class RefinePanel(Panel):
             self,
             self._later,
         )
-        self.list.undo_wanted.connect(lambda ids: refine_metric.undo(context, ids))
-        self.list.redo_wanted.connect(lambda ids: refine_metric.redo(context, ids))
+        self.list.undo_requested.connect(lambda ids: refine_metric.undo(context, ids))
+        self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)
-        self.list.case_wanted.connect(self.case_wanted)
-        self.head.action_wanted.connect(self.turn_influence)
-        self.save.clicked.connect(self.save_wanted)
+        self.list.case_requested.connect(self.case_requested)
+        self.head.action_requested.connect(self.turn_influence)
+        self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))
         self.reset.clicked.connect(lambda: refine_metric.reset(context))
@@ -196,7 +196,7 @@ class RefinePanel(Panel):
                     tr("No metric yet"),
                     tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
-                    self.train_wanted.emit,
+                    self.train_requested.emit,
                 )
             else:
                 self._empty.say(
@@ -213,7 +213,7 @@ class RefinePanel(Panel):
                     why=str(state.refusal),
                 ),
                 tr("Train another metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
             self._show_page(self._empty)
             return

@@ -50,9 +50,9 @@ _RATE = "cine_rate"
 
 
 class FullSizePage(FullPage):
-    """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
+    """``closed`` when the user goes back; ``header_requested``: show what the file says."""
 
-    header_wanted = Signal()
+    header_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
@@ -125,7 +125,7 @@ class FullSizePage(FullPage):
         view, pane, strip = self.view, self.pane, self.strip
         self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
         self._region.told.connect(self._tell_region)
-        self.says.clicked.connect(self.header_wanted)
+        self.says.clicked.connect(self.header_requested)
         self.three.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
         self.more.clicked.connect(
@@ -331,7 +331,7 @@ class FullSizePage(FullPage):
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
         menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
+        menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
         return menu
 
     def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:

@@ -53,12 +53,12 @@ FACTS_FROM = 400
 
 
 class QueryPanel(Panel):
-    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
-    ``large_wanted``: show the image on the whole window; ``header_wanted``: what its file says."""
+    """Follows ``state.query``; drawing a region asks again with it. ``help_requested``: show the help page;
+    ``full_size_requested``: show the image on the whole window; ``header_requested``: what its file says."""
 
-    help_wanted = Signal()
-    large_wanted = Signal()
-    header_wanted = Signal()
+    help_requested = Signal()
+    full_size_requested = Signal()
+    header_requested = Signal()
     image_shown = Signal()
 
     def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
@@ -75,8 +75,8 @@ class QueryPanel(Panel):
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
         self.large = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
-        self.large.clicked.connect(self.large_wanted)
-        self.header.double_clicked.connect(self.large_wanted)
+        self.large.clicked.connect(self.full_size_requested)
+        self.header.double_clicked.connect(self.full_size_requested)
         self.more = self.header.add_button("more", tr("More for this image"))
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -355,12 +355,12 @@ class QueryPanel(Panel):
         menu = image_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
-            menu.addAction(tr("View full size\tCtrl+L"), self.large_wanted.emit)
-            menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
+            menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+            menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
         if source is not None:
             what = tr("Copy case ID") if source.case else tr("Copy file name")
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
-        menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
+        menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
 
     def _open_menu(self, at: QPoint) -> None:

@@ -44,12 +44,12 @@ GLIDE = "glide"
 
 
 class RankingPanel(Panel):
-    """Ranked cases as cards; a double click (``compare_wanted``) sets one beside the query."""
+    """Ranked cases as cards; a double click (``compare_requested``) sets one beside the query."""
 
-    menu_wanted = Signal(int, QPoint)
-    compare_wanted = Signal(int)
-    extract_wanted = Signal()
-    train_wanted = Signal()
+    menu_requested = Signal(int, QPoint)
+    compare_requested = Signal(int)
+    extract_requested = Signal()
+    train_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Similar cases"))
@@ -80,8 +80,8 @@ class RankingPanel(Panel):
         self.notice = NoMatchNotice(self.options.open)
         self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._show_other)
-        self.others.activated.connect(self.compare_wanted)
-        self.others.menu_wanted.connect(self.menu_wanted)
+        self.others.activated.connect(self.compare_requested)
+        self.others.menu_requested.connect(self.menu_requested)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
         self._query_window_level = QueryWindowLevel(context, thumbnails, self)
@@ -89,9 +89,9 @@ class RankingPanel(Panel):
         self.window_level.toggled.connect(self._query_window_level.turn)
         self.grid.setAccessibleName(tr("Similar cases, nearest first"))
         self.judging = CardFeedback(context, self.grid, self)
-        self.grid.activated.connect(self.compare_wanted)
-        self.grid.menu_wanted.connect(self.menu_wanted)
-        self.grid.alike_wanted.connect(self.show_alike)
+        self.grid.activated.connect(self.compare_requested)
+        self.grid.menu_requested.connect(self.menu_requested)
+        self.grid.near_duplicates_requested.connect(self.show_alike)
         #: Cases whose near-duplicates are seen beside them, by row.
         self._unfolded: set[int] = set()
         self._empty = EmptyState()
@@ -293,7 +293,7 @@ class RankingPanel(Panel):
                     "They are extracted once, in the background."
                 ),
                 tr("Extract features…"),
-                self.extract_wanted.emit,
+                self.extract_requested.emit,
             )
         elif self._state.metric is None and training is not None and training.running:
             self._empty.say(
@@ -305,7 +305,7 @@ class RankingPanel(Panel):
                 tr("No metric yet"),
                 tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
                 tr("Train a metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
         elif self._awaited is not None:
             self._empty.say(

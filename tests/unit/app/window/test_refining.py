@@ -170,9 +170,9 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         grid = window.panels.ranking.grid
         grid.setFocus()
         grid.set_current(grid.deck().case_row(0))
-        grid.menu_wanted.emit(grid.current(), QPoint())
+        grid.menu_requested.emit(grid.current(), QPoint())
         window.panels.library.grid.setFocus()
-        window.panels.library.grid.menu_wanted.emit(grid.current(), QPoint())
+        window.panels.library.grid.menu_requested.emit(grid.current(), QPoint())
         assert "More like this" in seen[0]
         assert "Mark as closer than…" in seen[0]
         assert "More like this" not in seen[1]

@@ -97,7 +97,7 @@ def test_without_a_query_it_says_what_to_do(panel):
 def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbot):
     context.state.set_library(replace(context.state.library, metrics=()))
     qtbot.waitUntil(lambda: "No metric yet" in texts(panel))
-    with qtbot.waitSignal(panel.train_wanted):
+    with qtbot.waitSignal(panel.train_requested):
         next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
 
 
@@ -212,7 +212,7 @@ def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
 
 def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.head.action_wanted.emit()
+    asked.head.action_requested.emit()
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)
@@ -288,7 +288,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     settle(asked, jobs)
     for words in ("Marks cannot refine this metric", "such as BDM"):
         assert words in texts(asked)
-    with qtbot.waitSignal(asked.train_wanted):
+    with qtbot.waitSignal(asked.train_requested):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
     with using_language("de"):

@@ -222,11 +222,11 @@ def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
 
 def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
     panel = show(0)
-    with qtbot.waitSignal(panel.header_wanted):
+    with qtbot.waitSignal(panel.header_requested):
         QTest.mouseClick(panel.says, LEFT)
     menu = panel.make_menu()
     act = next(act for act in menu.actions() if act.text().startswith("File header"))
-    with qtbot.waitSignal(panel.header_wanted):
+    with qtbot.waitSignal(panel.header_requested):
         act.trigger()
     menu.close()
     menu.deleteLater()

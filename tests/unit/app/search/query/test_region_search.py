@@ -138,7 +138,7 @@ def test_the_menu_does_what_it_says(asked, qtbot):
     assert asked.view.region.region is None
     actions["Undo region"].trigger()
     assert asked.view.region.region == PART
-    with qtbot.waitSignal(asked.help_wanted):
+    with qtbot.waitSignal(asked.help_requested):
         actions["Help for this panel"].trigger()
     menu.deleteLater()
 

@@ -209,7 +209,7 @@ def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searche
 
 def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
     wanted = []
-    ranked.compare_wanted.connect(wanted.append)
+    ranked.compare_requested.connect(wanted.append)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
     qtbot.mouseDClick(ranked.grid.viewport(), LEFT, pos=ranked.grid.card_rect(1).center())

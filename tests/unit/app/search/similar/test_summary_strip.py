@@ -272,7 +272,7 @@ def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, conte
 def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     panel = show(ranking(others=(case(2), case(4), case(6))))
     strip, opened = panel.others.strip, []
-    panel.compare_wanted.connect(opened.append)
+    panel.compare_requested.connect(opened.append)
     qtbot.mouseClick(strip, LEFT, pos=strip.cell(1).center())
     assert panel.grid.current() == 4
     strip.setFocus()
