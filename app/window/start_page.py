@@ -44,8 +44,8 @@ KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of 
 class StartPage(QScrollArea):
     """Begin with a library.
 
-    ``demo_requested`` · ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``dropped(path)`` a file or
-    folder let go over the page · ``glossary_requested`` the page that explains the words.
+    ``demo_requested`` · ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``dropped(path)`` a
+    file or folder dropped on the page · ``glossary_requested`` the glossary.
     """
 
     demo_requested = Signal()
