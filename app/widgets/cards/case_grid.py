@@ -38,7 +38,8 @@ class CaseGrid(CardView):
     ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
     ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_requested(case_row)`` ·
     ``near_duplicates_requested(case_row)`` a click on the count of grouped near-duplicates ·
-    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparing`` says which of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
+    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparing`` says which
+    of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)
