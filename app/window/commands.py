@@ -170,7 +170,7 @@ class Commands(QObject):
         if self._full.comparing and self._panels.compare.drawn is not None:
             self._panels.compare.ask_region()
         else:
-            self._panels.cases_in_use().ask_current()
+            self._panels.cases_in_use().search_with_current()
 
     def copy_case_id(self) -> None:
         """Copy the id of the current case."""

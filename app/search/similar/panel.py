@@ -121,7 +121,7 @@ class RankingPanel(Panel):
         index = self._state.columns.index_of_row(self.grid.current())
         return self._state.columns.ids[index] if index >= 0 else None
 
-    def ask_current(self) -> None:
+    def search_with_current(self) -> None:
         self._ask(self.grid.current())
 
     @property
