@@ -33,13 +33,13 @@ _RULE = 1
 
 
 class ToolRow(QWidget):
-    """``tool_wanted(name)``, ``undo_wanted()`` and ``auto_wanted()`` tell what was pressed.
+    """``tool_wanted(name)``, ``undo_requested()`` and ``auto_wanted()`` tell what was pressed.
 
     Where there is no room for all of it, the last of the tools stand in a menu behind ``more``.
     """
 
     tool_wanted = Signal(str)
-    undo_wanted = Signal()
+    undo_requested = Signal()
     auto_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -69,7 +69,7 @@ class ToolRow(QWidget):
         row.addSpacing(_BESIDE)
         self.undo = header_button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
-        self.undo.clicked.connect(self.undo_wanted)
+        self.undo.clicked.connect(self.undo_requested)
         row.addWidget(self.undo)
         row.addStretch(1)
         self.auto = AutoButton()

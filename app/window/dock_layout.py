@@ -49,7 +49,7 @@ class DockLayout(QObject):
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in made.values():
-            dock.help_wanted.connect(panels.help_requested)
+            dock.help_requested.connect(panels.help_requested)
         self.place(made)
         if self._context.state.library is None:
             # Built before a library is open: the start page stands alone.

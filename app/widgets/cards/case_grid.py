@@ -35,7 +35,7 @@ _ACTIVATE = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 class CaseGrid(CardView):
     """Takes clicks and keys; besides those of its base it has the signals
 
-    ``activated(case_row)`` double click, Enter or Space · ``menu_wanted(case_row, global position)`` ·
+    ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
     ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_wanted(case_row)`` ·
     ``alike_wanted(case_row)`` a click on the count of folded near-duplicates · ``selection_changed()`` when
     several cases are chosen, ``set_multiple(True)``. ``comparing`` says which
@@ -43,7 +43,7 @@ class CaseGrid(CardView):
     """
 
     activated = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
     relink_wanted = Signal(int)
     alike_wanted = Signal(int)
@@ -187,7 +187,7 @@ class CaseGrid(CardView):
                 self._set_place(place)
             else:
                 self._choose(place, Qt.KeyboardModifier.NoModifier)
-            self.menu_wanted.emit(self._deck.case_row(place), where)
+            self.menu_requested.emit(self._deck.case_row(place), where)
 
     # Keyboard
 

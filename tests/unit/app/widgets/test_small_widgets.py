@@ -211,7 +211,7 @@ def test_headers_offer_help_and_tabs(qtbot) -> None:
     for widget in (header, tabs):
         qtbot.addWidget(widget)
     assert header.height() == 32
-    with qtbot.waitSignal(header.help_wanted):
+    with qtbot.waitSignal(header.help_requested):
         qtbot.mouseClick(header.findChild(QToolButton), Qt.MouseButton.LeftButton)
     added = header.add_button("pop-out", "Show in a window of its own")
     assert added.accessibleName() == "Show in a window of its own"

@@ -79,10 +79,10 @@ def test_other_keys_go_on_to_the_window(qtbot, grid: CaseGrid) -> None:
 def test_the_menu_is_wanted_by_mouse_and_by_key(qtbot, grid: CaseGrid) -> None:
     at = grid.card_rect(1).center()
     where = grid.viewport().mapToGlobal(at)
-    with qtbot.waitSignal(grid.menu_wanted) as told:
+    with qtbot.waitSignal(grid.menu_requested) as told:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, where))
     assert told.args == [2, where]
-    with qtbot.waitSignal(grid.menu_wanted) as told:
+    with qtbot.waitSignal(grid.menu_requested) as told:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
     assert told.args[0] == 2
 
