@@ -68,7 +68,7 @@ class LibraryPanel(Panel):
         self.grid.activated.connect(self._ask)
         self.grid.menu_requested.connect(self.menu_requested)
 
-        self.search.down_wanted.connect(self._into_cases)
+        self.search.down_pressed.connect(self._into_cases)
         self.search.returnPressed.connect(self._into_cases)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)

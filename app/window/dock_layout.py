@@ -257,6 +257,6 @@ class DockLayout(QObject):
     @lazy_part
     def _icon_bar(self) -> LibraryIconBar:
         icon_bar = LibraryIconBar()
-        icon_bar.open_wanted.connect(self.open_library_panel)
-        icon_bar.add_wanted.connect(self._context.actions["import_more"].trigger)
+        icon_bar.open_requested.connect(self.open_library_panel)
+        icon_bar.add_requested.connect(self._context.actions["import_more"].trigger)
         return icon_bar

@@ -173,8 +173,8 @@ class Panels(QObject):
         made.help_requested.connect(self.help_requested)
         made.save_requested.connect(self._context.actions["save_refined"].trigger)
         made.case_requested.connect(self._go_to)
-        made.slider_wanted.connect(self._context.actions["prepare_slider"].trigger)
-        made.questions_wanted.connect(self.questions_requested)
+        made.slider_requested.connect(self._context.actions["prepare_slider"].trigger)
+        made.questions_requested.connect(self.questions_requested)
         return made
 
     @lazy_part

@@ -26,15 +26,15 @@ class SidePanel(QWidget):
     """Three panels, of which one is seen; each is built when it is first shown.
 
     ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
-    judged case in the ranking · ``slider_wanted``: prepare the steps between visual and diagnostic likeness ·
-    ``questions_wanted``: ask in full size.
+    judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic likeness ·
+    ``questions_requested``: ask in full size.
     """
 
     help_requested = Signal(str)
     save_requested = Signal()
     case_requested = Signal(int)
-    slider_wanted = Signal()
-    questions_wanted = Signal()
+    slider_requested = Signal()
+    questions_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class SidePanel(QWidget):
     @lazy_part
     def train(self) -> TrainPanel:
         made = TrainPanel(self._context)
-        made.slider_wanted.connect(self.slider_wanted)
+        made.slider_requested.connect(self.slider_requested)
         self._add(made)
         return made
 
@@ -84,7 +84,7 @@ class SidePanel(QWidget):
         made.case_requested.connect(self.case_requested)
         self._add(made)
         question = QuestionSection(self._context, self._thumbnails)
-        question.full_size_requested.connect(self.questions_wanted)
+        question.full_size_requested.connect(self.questions_requested)
         made.set_questions(question)
         concepts = ConceptsSection(self._context, self._concepts)
         concepts.help_requested.connect(lambda: self.help_requested.emit("concepts"))

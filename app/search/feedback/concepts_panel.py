@@ -56,7 +56,7 @@ class ConceptsSection(Panel):
         # After it was laid out: before, it has no place to scroll to.
         self._to_newest = one_shot(self, self._show_newest)
         self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
-        self.header.action_wanted.connect(self.ask_name)
+        self.header.action_requested.connect(self.ask_name)
         self.undo = QPushButton(tr("Undo"))
         set_look(self.undo, link=True)
         self.undo.clicked.connect(concepts.undo)

@@ -55,7 +55,7 @@ class ExamplesSection(QWidget):
         self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
-        self.header.action_wanted.connect(lambda: examples.clear(context))
+        self.header.action_requested.connect(lambda: examples.clear(context))
         self.note = WrappedLabel(role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)

@@ -32,7 +32,7 @@ class JudgementStrip(QWidget):
         super().__init__()
         self._state = context.state
         self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
-        self.head.action_wanted.connect(lambda: refine_metric.undo(context))
+        self.head.action_requested.connect(lambda: refine_metric.undo(context))
         self.images = _Images(thumbnails)
         self.images.clicked.connect(self.list_requested)
         column = vbox(self, spacing=4)

@@ -94,7 +94,7 @@ class QuestionSection(QWidget):
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
         for button, given in (*answers, (self.neither, Answer.NEITHER), (self.skip, None)):
             button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
-        self.head.action_wanted.connect(self.full_size_requested)
+        self.head.action_requested.connect(self.full_size_requested)
         self.questions.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state

@@ -137,7 +137,7 @@ class RefinePanel(Panel):
         self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)
         self.list.case_requested.connect(self.case_requested)
-        self.head.action_wanted.connect(self.toggle_influence)
+        self.head.action_requested.connect(self.toggle_influence)
         self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))

@@ -33,11 +33,11 @@ class RegionSearch(QObject):
         view.tool_changed.connect(tools.show_tool)
         view.region.moved.connect(lambda _: self.update_controls())
         view.region.changed.connect(self._ask)
-        view.segment_wanted.connect(lambda x, y: self._outline((x, y)))
-        view.refine_wanted.connect(lambda: self._outline(view.region.region))
-        tools.tool_wanted.connect(self.set_tool)
+        view.segment_requested.connect(lambda x, y: self._outline((x, y)))
+        view.refine_requested.connect(lambda: self._outline(view.region.region))
+        tools.tool_requested.connect(self.set_tool)
         tools.undo_requested.connect(self._undo)
-        tools.auto_wanted.connect(view.auto)
+        tools.auto_requested.connect(view.auto)
         choice.changed.connect(self._switch)
 
     @property

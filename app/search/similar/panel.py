@@ -97,7 +97,7 @@ class RankingPanel(Panel):
         self.card_feedback = CardFeedback(context, self.grid, self)
         self.grid.activated.connect(self.compare_requested)
         self.grid.menu_requested.connect(self.menu_requested)
-        self.grid.alike_wanted.connect(self.toggle_near_duplicates)
+        self.grid.near_duplicates_requested.connect(self.toggle_near_duplicates)
         #: Cases whose near-duplicates are seen beside them, by row.
         self._unfolded: set[int] = set()
         self._empty = EmptyState()

@@ -56,7 +56,7 @@ class WhyPanel(Panel):
         self._why: Explanation | None = None
         self.images = WhyImages(context)
         self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
-        self.head.action_wanted.connect(self.reset)
+        self.head.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())

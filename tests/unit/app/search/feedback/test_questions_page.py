@@ -308,7 +308,7 @@ def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, job
 
 def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
     with qtbot.waitSignal(section.full_size_requested):
-        section.head.action_wanted.emit()
+        section.head.action_requested.emit()
 
 
 def test_images_are_drawn(section) -> None:

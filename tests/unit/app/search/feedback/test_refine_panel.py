@@ -212,7 +212,7 @@ def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
 
 def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.head.action_wanted.emit()
+    asked.head.action_requested.emit()
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)

@@ -168,7 +168,7 @@ def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked
     told = explain_distance(context.state.path, context.state.search, asked.shown.case)
     assert asked.waterfall.total_text == distance_text(told.distance)
     assert asked.head.isVisible()
-    asked.head.action_wanted.emit()
+    asked.head.action_requested.emit()
     context.jobs.let_run()
     assert context.state.search.without == ()
     assert context.state.ranking.ranked == before.ranked

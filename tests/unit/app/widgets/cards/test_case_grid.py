@@ -122,7 +122,7 @@ def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
     assert grid.deck().columns.state[7] == ImageState.MISSING
     card = grid.card_rect(7)
     middle = card.topLeft() + QPoint(MARGIN + grid._layout.thumb // 2, MARGIN + grid._layout.thumb // 2 + 6)
-    with qtbot.waitSignal(grid.relink_wanted) as told:
+    with qtbot.waitSignal(grid.relink_requested) as told:
         qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=middle)
     assert told.args == [8]
 
