@@ -68,8 +68,8 @@ class EvaluationPanel(Panel):
     Each tab is built when it is first shown. ``map_built(MapPanel)``: the map is there from now on.
     """
 
-    extract_wanted = Signal()
-    train_wanted = Signal()
+    extract_requested = Signal()
+    train_requested = Signal()
     map_built = Signal(object)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
@@ -391,14 +391,14 @@ class EvaluationPanel(Panel):
                 tr("No features yet"),
                 tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
-                self.extract_wanted.emit,
+                self.extract_requested.emit,
             )
         else:
             self._empty.say(
                 tr("No metric yet"),
                 tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
 
     def _split(self) -> str:

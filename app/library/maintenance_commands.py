@@ -102,7 +102,7 @@ class MaintenanceCommands(QObject):
                 job.failed.connect(fail)
                 job.cancelled.connect(fail)
 
-        dialog.repair_wanted.connect(lambda: start(True))
+        dialog.repair_requested.connect(lambda: start(True))
         dialog.finished.connect(dialog.deleteLater)
         start(False)
         dialog.show()

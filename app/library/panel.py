@@ -43,7 +43,7 @@ GAP = 4
 class LibraryPanel(Panel):
     """Grid or list of the cases; choosing one with Enter or a double click asks with it."""
 
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Library"))
@@ -66,9 +66,9 @@ class LibraryPanel(Panel):
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._ask)
-        self.grid.menu_wanted.connect(self.menu_wanted)
+        self.grid.menu_requested.connect(self.menu_requested)
 
-        self.search.down_wanted.connect(self._into_cases)
+        self.search.down_pressed.connect(self._into_cases)
         self.search.returnPressed.connect(self._into_cases)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
@@ -143,7 +143,7 @@ class LibraryPanel(Panel):
         if self.grid.current() >= 0:
             self.grid.set_current(self.grid.current())
 
-    def ask_current(self) -> None:
+    def search_current(self) -> None:
         self._ask(self.grid.current())
 
     def step(self, by: int) -> None:
@@ -152,7 +152,7 @@ class LibraryPanel(Panel):
         if len(deck):
             place = min(len(deck) - 1, max(0, self.grid.current_place() + by))
             self.grid.set_current(deck.case_row(place))
-            self.ask_current()
+            self.search_current()
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)

@@ -28,7 +28,7 @@ _WIDTHS = (100, 360)
 class VerifyDialog(Dialog):
     """A table of findings, each with what can be done or was done about it."""
 
-    repair_wanted = Signal()
+    repair_requested = Signal()
 
     def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
         """``save`` is given the file that was chosen for the list, and the list as CSV text."""
@@ -88,7 +88,7 @@ class VerifyDialog(Dialog):
     def _ask_repair(self) -> None:
         self._told.setText(tr("Repairing…"))
         self.repair.setEnabled(False)
-        self.repair_wanted.emit()
+        self.repair_requested.emit()
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")

@@ -76,10 +76,10 @@ STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 class TrainPanel(Panel):
     """Choose learners, set what they need, and train them in the background.
 
-    ``slider_wanted``: prepare the steps between visual and diagnostic likeness.
+    ``slider_requested``: prepare the steps between visual and diagnostic likeness.
     """
 
-    slider_wanted = Signal()
+    slider_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Train"))
@@ -145,7 +145,7 @@ class TrainPanel(Panel):
                 "the top bar"
             )
         )
-        self.slider_button.clicked.connect(self.slider_wanted)
+        self.slider_button.clicked.connect(self.slider_requested)
         self.stop_button = QPushButton(tr("Stop and keep best"))
         self.stop_button.clicked.connect(self.stop)
         self.cancel_button = QPushButton(tr("Cancel"))

@@ -34,7 +34,7 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     words.toggled.connect(view.show_words)
     menu.addSeparator()
     if view.editable:
-        outline = menu.addAction(tr("Outline the mass in the region"), view.refine_wanted.emit)
+        outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)

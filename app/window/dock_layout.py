@@ -49,7 +49,7 @@ class DockLayout(QObject):
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in made.values():
-            dock.help_wanted.connect(panels.help_requested)
+            dock.help_requested.connect(panels.help_requested)
         self.place(made)
         if self._context.state.library is None:
             # Built before a library is open: the start page stands alone.
@@ -257,6 +257,6 @@ class DockLayout(QObject):
     @lazy_part
     def _icon_bar(self) -> LibraryIconBar:
         icon_bar = LibraryIconBar()
-        icon_bar.open_wanted.connect(self.open_library_panel)
-        icon_bar.add_wanted.connect(self._context.actions["import_more"].trigger)
+        icon_bar.open_requested.connect(self.open_library_panel)
+        icon_bar.add_requested.connect(self._context.actions["import_more"].trigger)
         return icon_bar

@@ -42,7 +42,7 @@ class MapLinks(QObject):
     def _begin(self, panel: MapPage) -> None:
         self._map = panel
         panel.chosen.connect(self._chosen)
-        panel.menu_wanted.connect(self._panels.case_menu_requested)
+        panel.menu_requested.connect(self._panels.case_menu_requested)
         panel.view.set_current(self._current)
         self._selected()
 

@@ -44,7 +44,7 @@ class MapPage(QWidget):
     """Maps once it is first seen, and again when asked to; ``chosen(row)`` is a case clicked on."""
 
     chosen = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class MapPage(QWidget):
         state = self._state
         self.view.chosen.connect(self.chosen)
         self.view.activated.connect(self._ask)
-        self.view.menu_wanted.connect(self.menu_wanted)
+        self.view.menu_requested.connect(self.menu_requested)
         self.view.picked.connect(state.set_picked)
         self._key.changed.connect(lambda: self.view.set_only(self._key.shown()))
         self.clear.clicked.connect(lambda: state.set_picked(None))

@@ -53,10 +53,10 @@ ROOMY = 900
 
 
 class TwoMetricsPage(FullPage):
-    """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
+    """Follows the query; ``closed`` goes back to the ranking, ``compare_requested(row)``: a case beside it."""
 
-    compare_wanted = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    compare_requested = Signal(int)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare two metrics"))
@@ -126,8 +126,8 @@ class TwoMetricsPage(FullPage):
         self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
         self.ranks.changed.connect(lambda _key: self._set_depth())
         self.which.changed.connect(lambda _key: self._renew())
-        self.columns.activated.connect(self.compare_wanted)
-        self.columns.menu_wanted.connect(self.menu_wanted)
+        self.columns.activated.connect(self.compare_requested)
+        self.columns.menu_requested.connect(self.menu_requested)
         self.every.chosen.connect(self._open_query)
         self.heads.chosen.connect(self._chosen)
         state = self._state

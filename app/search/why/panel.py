@@ -56,12 +56,12 @@ class WhyPanel(Panel):
         self._why: Explanation | None = None
         self.images = WhyImages(context)
         self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
-        self.head.action_wanted.connect(self.reset)
+        self.head.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
-        self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
+        self.waterfall.exclusion_changed.connect(lambda groups: explain_distance.leave_out(context, groups))
         self.sentence = WrappedLabel(role="second")
         self.card = MetricSection(self._state)
         #: Names of the groups in the order their boxes stand in.
@@ -96,7 +96,7 @@ class WhyPanel(Panel):
         return self._why
 
     @property
-    def told_empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing but what to do next."""
         return self._pages.currentWidget() is self.empty
 

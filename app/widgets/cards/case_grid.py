@@ -35,18 +35,18 @@ _ACTIVATE = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 class CaseGrid(CardView):
     """Takes clicks and keys; besides those of its base it has the signals
 
-    ``activated(case_row)`` double click, Enter or Space · ``menu_wanted(case_row, global position)`` ·
-    ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_wanted(case_row)`` ·
-    ``alike_wanted(case_row)`` a click on the count of folded near-duplicates · ``selection_changed()`` when
-    several cases are chosen, ``set_multiple(True)``. ``comparing`` says which
+    ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
+    ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_requested(case_row)`` ·
+    ``near_duplicates_requested(case_row)`` a click on the count of grouped near-duplicates ·
+    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparing`` says which
     of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
-    relink_wanted = Signal(int)
-    alike_wanted = Signal(int)
+    relink_requested = Signal(int)
+    near_duplicates_requested = Signal(int)
     selection_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -139,11 +139,11 @@ class CaseGrid(CardView):
         if alike is not None and alike[place] > 0 and on_alike(card, self._layout, point):
             self._set_place(place)
             if event.type() != QEvent.Type.MouseButtonDblClick:
-                self.alike_wanted.emit(row)
+                self.near_duplicates_requested.emit(row)
             return True
         if not self._rows and self._is_missing(place) and on_relink(card, self._layout, point):
             self._set_place(place)
-            self.relink_wanted.emit(row)
+            self.relink_requested.emit(row)
             return True
         return False
 
@@ -187,7 +187,7 @@ class CaseGrid(CardView):
                 self._set_place(place)
             else:
                 self._choose(place, Qt.KeyboardModifier.NoModifier)
-            self.menu_wanted.emit(self._deck.case_row(place), where)
+            self.menu_requested.emit(self._deck.case_row(place), where)
 
     # Keyboard
 

@@ -68,10 +68,10 @@ def test_it_says_what_to_do_first(panel, context, qtbot):
     empty = panel._empty
     assert empty.isVisible()
     context.state.set_library(replace(BOARD, metrics=(), feature_sets=()))
-    with qtbot.waitSignal(panel.extract_wanted):
+    with qtbot.waitSignal(panel.extract_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
     context.state.set_library(replace(BOARD, metrics=()))
-    with qtbot.waitSignal(panel.train_wanted):
+    with qtbot.waitSignal(panel.train_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
     context.state.set_library(BOARD)
     assert not empty.isVisible()

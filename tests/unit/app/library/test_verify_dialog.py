@@ -48,7 +48,7 @@ def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
     rows = [[dialog.table.item(r, c).text() for c in range(3)] for r in range(2)]
     assert rows[0] == ["images", GONE.says, "Find moved images…"]
     assert rows[1][2] == "Done: 6 cases were extracted again."
-    with qtbot.waitSignal(dialog.repair_wanted):
+    with qtbot.waitSignal(dialog.repair_requested):
         dialog.repair.click()
     assert not dialog.repair.isEnabled()
     dialog.fail()

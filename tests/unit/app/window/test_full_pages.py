@@ -110,7 +110,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.judged == 2
-        section.head.action_wanted.emit()
+        section.head.action_requested.emit()
         settle(window)
         assert window.parts.full.asking
 

@@ -151,7 +151,7 @@ def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
         button = next(one for one in buttons if one.accessibleName() == "Help for this panel (F1)")
         pressed = []
         button.clicked.connect(lambda: pressed.append(True))
-        window.panels.evaluation.header.help_wanted.disconnect()
+        window.panels.evaluation.header.help_requested.disconnect()
         button.setFocus()
         qtbot.keyClick(button, key)
         assert pressed == [True]

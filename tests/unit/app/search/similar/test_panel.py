@@ -181,7 +181,7 @@ def test_its_button_leads_there(qtbot, panel, context, what):
     sets = () if what == "extract" else BOARD.feature_sets
     context.state.set_library(replace(BOARD, feature_sets=sets, metrics=()))
     button = next(b for b in panel.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(getattr(panel, f"{what}_wanted")):
+    with qtbot.waitSignal(getattr(panel, f"{what}_requested")):
         qtbot.mouseClick(button, LEFT)
 
 
@@ -201,7 +201,7 @@ def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
 def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     assert ranked.current_case() == "c001"
-    ranked.ask_current()
+    ranked.search_current()
     jobs.let_run()
     assert context.state.query == Query(case="c001")
     assert [query.case for query, *_ in searches] == ["c001"]
@@ -209,7 +209,7 @@ def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searche
 
 def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
     wanted = []
-    ranked.compare_wanted.connect(wanted.append)
+    ranked.compare_requested.connect(wanted.append)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
     qtbot.mouseDClick(ranked.grid.viewport(), LEFT, pos=ranked.grid.card_rect(1).center())
@@ -225,7 +225,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     monkeypatch.setattr(rank_cases, "rank_cases", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
-    ranked.ask_current()
+    ranked.search_current()
     jobs.let_run()
     assert context.state.ranking is None
     assert "No results yet" in texts(ranked)

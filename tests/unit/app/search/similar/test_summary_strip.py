@@ -272,7 +272,7 @@ def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, conte
 def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     panel = show(ranking(others=(case(2), case(4), case(6))))
     strip, opened = panel.others.strip, []
-    panel.compare_wanted.connect(opened.append)
+    panel.compare_requested.connect(opened.append)
     qtbot.mouseClick(strip, LEFT, pos=strip.cell(1).center())
     assert panel.grid.current() == 4
     strip.setFocus()
@@ -309,9 +309,9 @@ def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     assert [deck.rank(place) for place in range(5)] == [1, 2, 2, 2, 3]
     assert deck.distances[3] == 0.21
     panel.grid.set_current(41)
-    panel.show_alike()
+    panel.toggle_near_duplicates()
     assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
-    panel.show_alike(3)
+    panel.toggle_near_duplicates(3)
     assert len(panel.grid.deck()) == 20
 
 

@@ -79,10 +79,10 @@ def test_other_keys_go_on_to_the_window(qtbot, grid: CaseGrid) -> None:
 def test_the_menu_is_wanted_by_mouse_and_by_key(qtbot, grid: CaseGrid) -> None:
     at = grid.card_rect(1).center()
     where = grid.viewport().mapToGlobal(at)
-    with qtbot.waitSignal(grid.menu_wanted) as told:
+    with qtbot.waitSignal(grid.menu_requested) as told:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, where))
     assert told.args == [2, where]
-    with qtbot.waitSignal(grid.menu_wanted) as told:
+    with qtbot.waitSignal(grid.menu_requested) as told:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
     assert told.args[0] == 2
 
@@ -122,7 +122,7 @@ def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
     assert grid.deck().columns.state[7] == ImageState.MISSING
     card = grid.card_rect(7)
     middle = card.topLeft() + QPoint(MARGIN + grid._layout.thumb // 2, MARGIN + grid._layout.thumb // 2 + 6)
-    with qtbot.waitSignal(grid.relink_wanted) as told:
+    with qtbot.waitSignal(grid.relink_requested) as told:
         qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=middle)
     assert told.args == [8]
 
