@@ -145,7 +145,7 @@ class LibraryPanel(Panel):
         if self.grid.current() >= 0:
             self.grid.set_current(self.grid.current())
 
-    def search_with_current(self) -> None:
+    def search_current(self) -> None:
         self._search_with(self.grid.current())
 
     def step(self, steps: int) -> None:
@@ -154,7 +154,7 @@ class LibraryPanel(Panel):
         if len(model):
             place = min(len(model) - 1, max(0, self.grid.current_place() + steps))
             self.grid.set_current(model.case_row(place))
-            self.search_with_current()
+            self.search_current()
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)

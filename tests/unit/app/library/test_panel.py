@@ -129,7 +129,7 @@ def test_a_filtered_case_is_searched_with_by_keyboard(qtbot, panel, context):
 
 def test_enter_without_a_current_case_does_not_search(qtbot, panel, context):
     qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
-    panel.search_with_current()
+    panel.search_current()
     assert context.state.query is None
 
 

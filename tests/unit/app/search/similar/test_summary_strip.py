@@ -309,9 +309,9 @@ def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     assert [deck.rank(place) for place in range(5)] == [1, 2, 2, 2, 3]
     assert deck.distances[3] == 0.21
     panel.grid.set_current(41)
-    panel.show_alike()
+    panel.toggle_near_duplicates()
     assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
-    panel.show_alike(3)
+    panel.toggle_near_duplicates(3)
     assert len(panel.grid.deck()) == 20
 
 
