@@ -67,7 +67,7 @@ def make_images(library: Path, folder: Path) -> list[Path]:
 
 def _ask(window: MainWindow) -> QWidget:
     assert window.state.path is not None
-    search_operations.ask(window.context, Query(case=demo_query(window.state.path)))
+    search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
     settle(window)
     window.parts.layout.show_side("why")
     return window

@@ -85,7 +85,7 @@ class LibraryPanel(Panel):
         self.unpick.setToolTip(tr("Show all cases, not only the selected ones"))
         self.unpick.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.unpick, link=True)
-        self.unpick.clicked.connect(lambda: self._state.set_picked(None))
+        self.unpick.clicked.connect(lambda: self._state.set_selected_rows(None))
         # Its room is kept: the panels below would jump with the first choice.
         policy = self.unpick.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -115,7 +115,7 @@ class LibraryPanel(Panel):
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _follow_state(self, change: Change) -> None:
-        if change & Change.SELECTION and self._state.picked is not None:
+        if change & Change.SELECTION and self._state.selected_rows is not None:
             # Cases selected on a plot are all shown, whatever was typed here before.
             self.search.clear()
         if change & Change.CASES:
@@ -148,10 +148,10 @@ class LibraryPanel(Panel):
 
     def step(self, by: int) -> None:
         """Make the case ``by`` places further current and ask with it."""
-        deck = self.grid.deck()
-        if len(deck):
-            place = min(len(deck) - 1, max(0, self.grid.current_place() + by))
-            self.grid.set_current(deck.case_row(place))
+        model = self.grid.model()
+        if len(model):
+            place = min(len(model) - 1, max(0, self.grid.current_place() + by))
+            self.grid.set_current(model.case_row(place))
             self.ask_current()
 
     def _set_view(self, name: str) -> None:
@@ -193,17 +193,17 @@ class LibraryPanel(Panel):
         if split is not None and self._state.metric is not None:
             trained = np.isin(columns.case_row[order], self._state.metric.training)
             order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
-        picked = self._state.picked
+        picked = self._state.selected_rows
         if picked is not None:
             order = order[np.isin(columns.case_row[order], picked)]
         self._order = columns.sorted_by("id", order)
         same, self._of = self._state.path == self._of, self._state.path
         if not same:
             # Row numbers of another library say nothing here.
-            self.grid.set_deck(CaseModel(columns, self._order[:0]))
+            self.grid.set_model(CaseModel(columns, self._order[:0]))
         # What a filter leaves is read from its beginning; where one is current, from there.
-        fewer = len(self._order) < len(self.grid.deck())
-        self.grid.set_deck(CaseModel(columns, self._order), keep_place=same and not fewer)
+        fewer = len(self._order) < len(self.grid.model())
+        self.grid.set_model(CaseModel(columns, self._order), keep_place=same and not fewer)
         if fewer:
             self.show_current()
         self.unpick.setVisible(picked is not None)
@@ -227,7 +227,7 @@ class LibraryPanel(Panel):
     def _ask(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
 
 class _Choices(QWidget):

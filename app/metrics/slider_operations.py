@@ -65,7 +65,7 @@ def warm(context: Context, found: Slider) -> None:
             path,
             replace(search, metric=step.metric),
             k=1,
-            lane=Lane.ASK,
+            lane=Lane.SEARCH,
             channel=f"lay out {step.metric}",
             quiet=True,
         )

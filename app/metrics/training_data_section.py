@@ -103,7 +103,7 @@ class TrainingDataSection(QWidget):
 
     def _judged(self) -> int:
         """Pairs and comparisons in force."""
-        asked = self._state.asked
+        asked = self._state.ranked_search
         if asked is None:
             return 0
         said = (entry.judgement for entry in asked.entries if entry.undone is None)

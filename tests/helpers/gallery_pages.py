@@ -84,7 +84,7 @@ def states() -> QWidget:
     cards.setFixedHeight(152)
     cards.set_judging(True)
     cards.set_source(ThumbnailLoader(answer, cards))
-    cards.set_deck(sample_deck(9))
+    cards.set_model(sample_deck(9))
     cards.set_current(1)
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
@@ -131,7 +131,7 @@ def grid() -> QWidget:
         shown.set_source(images)
         shown.set_rows(rows)
         shown.set_judging(ranked)
-        shown.set_deck(sample_deck(ranked=ranked))
+        shown.set_model(sample_deck(ranked=ranked))
         shown.set_current(4 if rows else 1)
         if width:
             shown.setFixedWidth(width)
@@ -260,7 +260,7 @@ def _library() -> QWidget:
     cases = CaseGrid()
     cases.set_rows(True)
     cases.set_source(ThumbnailLoader(answer, cases))
-    cases.set_deck(sample_deck(ranked=False))
+    cases.set_model(sample_deck(ranked=False))
     cases.set_current(3)
     column.addWidget(cases, 1)
     return panel

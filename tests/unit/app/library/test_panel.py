@@ -55,8 +55,8 @@ def tick(qtbot, panel, text) -> None:
 
 
 def shown(panel) -> list[str]:
-    deck = panel.grid.deck()
-    return [deck.columns.ids[deck.index(place)] for place in range(len(deck))]
+    model = panel.grid.model()
+    return [model.columns.ids[model.index(place)] for place in range(len(model))]
 
 
 def says(panel, text) -> bool:
@@ -216,7 +216,7 @@ def test_an_empty_library_and_none_at_all(panel, context):
     context.state.set_library(None)
     assert says(panel, "0 cases")
     assert not panel._findings.isVisible()
-    assert np.array_equal(panel.grid.deck().order, [])
+    assert np.array_equal(panel.grid.model().order, [])
 
 
 def test_of_another_library_no_case_is_current(panel, context):
@@ -231,7 +231,7 @@ def test_cases_chosen_on_a_plot_are_shown_whatever_was_typed_before(qtbot, panel
     qtbot.keyClicks(panel.search, "no such case")
     qtbot.waitUntil(lambda: shown(panel) == [])
     rows = context.state.columns.case_row[:2]
-    context.state.set_picked(rows)
+    context.state.set_selected_rows(rows)
     assert len(shown(panel)) == 2
     assert panel.search.text() == ""
 
@@ -242,7 +242,7 @@ def test_what_is_left_of_a_list_is_read_from_its_beginning(panel, context):
     bar = panel.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_picked(context.state.columns.case_row[1:])
+    context.state.set_selected_rows(context.state.columns.case_row[1:])
     assert bar.value() == 0
 
 
@@ -251,7 +251,7 @@ def test_the_filter_leads_to_the_cases_it_leaves(qtbot, panel, key):
     panel.show()
     panel.activateWindow()
     if key != Qt.Key.Key_Escape:
-        qtbot.keyClicks(panel.search, panel.grid.deck().columns.ids[2][:6])
+        qtbot.keyClicks(panel.search, panel.grid.model().columns.ids[2][:6])
     panel.focus_filter()
     qtbot.keyClick(panel.search, key)
     assert panel.grid.hasFocus()

@@ -246,7 +246,7 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     assert not panel.cancel_button.isVisible()
     jobs.let_run()
     assert requests == []
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
 def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, requests, jobs):
@@ -264,9 +264,9 @@ def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, 
     assert context.state.training.points == (first_point,)
     first.partial.emit(replace(first_point, held_out_accuracy=0.7))
     assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
-    assert "training" in context.state.there
+    assert "training" in context.state.available
     first.cancel()
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
 def test_a_training_of_a_library_that_was_left_shows_no_curve(panel, context, jobs, requests):
@@ -313,7 +313,7 @@ def test_local_descriptors_have_to_be_counted_first(panel, context):
 def judge(context, *judgements: Judgement) -> None:
     entries = tuple(Entry(number, one) for number, one in enumerate(judgements))
     context.state.set_query(Query(case="a"))
-    context.state.set_asked(RankedSearch(context.state.search, None, entries=entries))
+    context.state.set_ranked_search(RankedSearch(context.state.search, None, entries=entries))
 
 
 def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, jobs, requests) -> None:
@@ -361,5 +361,5 @@ def test_a_learner_of_findings_alone_says_so(panel, context) -> None:
 def test_another_search_unticks_judgements(panel, context) -> None:
     judge(context, Judgement(Kind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     assert panel.sources.ledger == ""

@@ -37,7 +37,7 @@ def prepared(tmp_path_factory) -> Path:
 def window(prepared, tmp_path):
     library = Path(shutil.copytree(prepared, tmp_path / "lib.semblance"))
     with open_window(library) as opened:
-        search_operations.ask(opened.context, Query(case="t/c0"))
+        search_operations.submit_query(opened.context, Query(case="t/c0"))
         wait_for(opened, lambda: opened.state.ranking is not None)
         yield opened
 
