@@ -181,7 +181,7 @@ def test_its_button_leads_there(qtbot, panel, context, what):
     sets = () if what == "extract" else BOARD.feature_sets
     context.state.set_library(replace(BOARD, feature_sets=sets, metrics=()))
     button = next(b for b in panel.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(getattr(panel, f"{what}_wanted")):
+    with qtbot.waitSignal(getattr(panel, f"{what}_requested")):
         qtbot.mouseClick(button, LEFT)
 
 
