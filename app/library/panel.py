@@ -143,16 +143,16 @@ class LibraryPanel(Panel):
         if self.grid.current() >= 0:
             self.grid.set_current(self.grid.current())
 
-    def ask_current(self) -> None:
+    def search_current(self) -> None:
         self._ask(self.grid.current())
 
     def step(self, by: int) -> None:
         """Make the case ``by`` places further current and ask with it."""
-        model = self.grid.model()
-        if len(model):
-            place = min(len(model) - 1, max(0, self.grid.current_place() + by))
-            self.grid.set_current(model.case_row(place))
-            self.ask_current()
+        deck = self.grid.deck()
+        if len(deck):
+            place = min(len(deck) - 1, max(0, self.grid.current_place() + by))
+            self.grid.set_current(deck.case_row(place))
+            self.search_current()
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)

@@ -43,7 +43,7 @@ def show_case_menu(
     )
     menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
     if not full.comparing and panels.is_in_ranking():
-        panels.ranking.judging.fill_menu(menu)
+        panels.ranking.card_feedback.fill_menu(menu)
     examples.fill_menu(menu, case_row)
     menu.exec(where)
     menu.deleteLater()

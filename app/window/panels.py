@@ -97,7 +97,7 @@ class Panels(QObject):
         actions = self._context.actions
         for command, box in (
             ("same_patient", made.same_patient),
-            ("alike", made.alike),
+            ("alike", made.near_duplicates),
             ("diverse", made.options.diverse),
         ):
             actions[command].setChecked(box.isChecked())
@@ -164,7 +164,7 @@ class Panels(QObject):
     @lazy_part
     def judgements(self) -> JudgementStrip:
         made = JudgementStrip(self._context, self.thumbnails)
-        made.wanted.connect(lambda: self.side_requested.emit("refine"))
+        made.list_requested.connect(lambda: self.side_requested.emit("refine"))
         return made
 
     @lazy_part

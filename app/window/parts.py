@@ -57,7 +57,7 @@ class WindowParts(QObject):
         """Record how the search is shown now, where there is one."""
         view = WindowParts.search_view.built(self)
         if view is not None:
-            view.keeper.look()
+            view.autosave.look()
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """What can be done with a case of the library, wherever it is shown."""

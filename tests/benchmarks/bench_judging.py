@@ -61,7 +61,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             wanted = fresh[2 + click % 9]
             before = window.state.judgement_count
             begin, begun = time.perf_counter(), time.process_time()
-            window.panels.ranking.judging.judge(1 if click % 3 else -1, [wanted])
+            window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [wanted])
             longest = _wait(partial(_more, window.state, before))
             start = time.perf_counter()
             grid.viewport().repaint()

@@ -98,7 +98,10 @@ def _judge(window: MainWindow, case: str) -> None:
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
-        ranked, said = state.ranking.ranked if state.ranking else (), window.panels.ranking.judging.verdicts()
+        ranked, said = (
+            state.ranking.ranked if state.ranking else (),
+            window.panels.ranking.card_feedback.marks(),
+        )
         grid.set_current(next(case.row for case in ranked if case.row not in said))
         window.context.actions[command].trigger()
         settle(window)
@@ -108,8 +111,8 @@ def _judge(window: MainWindow, case: str) -> None:
     _expect(state.judgement_count == 2, "one is taken back")
     window.context.actions["redo_judgement"].trigger()
     settle(window)
-    window.panels.side.refine.measures.strength.setValue(60)
-    window.panels.side.refine.turn_influence()
+    window.panels.side.refine.scores.strength.setValue(60)
+    window.panels.side.refine.toggle_influence()
     settle(window)
     refine_metric.set_strength(window.context, 1.0)
     examples.add_cases(window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True)
@@ -188,7 +191,7 @@ def _map(window: MainWindow) -> None:
 def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     """A search under a name, another query, the kept one opened from the list, and deleted."""
     context, state = window.context, window.state
-    window.parts.search_view.keeper.look()
+    window.parts.search_view.autosave.look()
     saved_searches.save(context, "kept")
     settle(window)
     query = state.query

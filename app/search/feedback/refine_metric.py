@@ -122,7 +122,7 @@ def check_metric(context: Context) -> None:
     ).done.connect(told)
 
 
-def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
+def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
     """What each judgement does to the first ``k`` ranks."""
     state = context.state
     if state.path is None or state.search is None:
@@ -139,7 +139,7 @@ def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: 
     return context.follow(job, then)
 
 
-def ask_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
+def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
     """How the refined metric does on cases nobody trained on or judged."""
     state = context.state
     if state.path is None or state.search is None:

@@ -65,7 +65,7 @@ class RefinePanel(Panel):
         self._influence_of: Search | None = None
         self.rows = LedgerRows(self)
         self.list = JudgementList(self.rows, thumbnails)
-        self.measures = RefinementScores(context)
+        self.scores = RefinementScores(context)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -110,7 +110,7 @@ class RefinePanel(Panel):
         body.addWidget(self._how, 1)
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
-        body.addWidget(self.measures)
+        body.addWidget(self.scores)
         self._foot = foot
         inner = QWidget()
         self._sections = vbox(inner)
@@ -137,14 +137,14 @@ class RefinePanel(Panel):
         self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)
         self.list.case_requested.connect(self.case_requested)
-        self.head.action_requested.connect(self.turn_influence)
+        self.head.action_requested.connect(self.toggle_influence)
         self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))
         self.reset.clicked.connect(lambda: refine_metric.reset(context))
         self._soon = one_shot(self, self._renew)
 
-    def go_to_judgements(self) -> None:
+    def focus_judgements(self) -> None:
         """The keyboard goes to the list, where there is one."""
         if self.list.isVisible():
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -172,7 +172,7 @@ class RefinePanel(Panel):
         super().showEvent(event)
         if self._stale:
             self._renew()
-        self.measures.wake()
+        self.scores.wake()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -239,7 +239,7 @@ class RefinePanel(Panel):
         self._tell_head()
         current = self.list.current_row()
         self._tell_detail(current.id if current is not None else NONE)
-        self.measures.follow(asked)
+        self.scores.follow(asked)
         writable = state.library is not None and state.library.writable
         judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
         enable(
@@ -291,7 +291,7 @@ class RefinePanel(Panel):
 
     # Influence
 
-    def turn_influence(self) -> None:
+    def toggle_influence(self) -> None:
         """Ask what each judgement does to the ranking, or hide it again."""
         if self._influence_of is not None:
             self._drop_influence()
@@ -305,7 +305,7 @@ class RefinePanel(Panel):
                 self.rows.show_influences(found, self._state.columns, TOP)
                 self._tell_head()
 
-        refine_metric.ask_influence(self._context, show, TOP)
+        refine_metric.fetch_influence(self._context, show, TOP)
 
     def _drop_influence(self) -> None:
         self._influence_of = None

@@ -22,7 +22,7 @@ from semblance.core.workflows.searches.saved_searches import ReopenedSearch, Sav
 PAUSE_MS = 150
 
 
-class SearchKeeper(QObject):
+class SearchAutosave(QObject):
     """Keeps the present search at every change; leaves a named one as it was when another query is asked."""
 
     def __init__(

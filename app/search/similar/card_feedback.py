@@ -50,7 +50,7 @@ class CardFeedback(QObject):
         self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._forget)
         self._offer()
 
-    def verdicts(self) -> Mapping[int, int]:
+    def marks(self) -> Mapping[int, int]:
         """1 alike, -1 not alike, by catalogue row: what was said about the present query."""
         kept = {row: verdict for row, (verdict, _) in self._kept().items()}
         return {row: verdict for row, verdict in (kept | self._on_the_way).items() if verdict}
@@ -99,13 +99,13 @@ class CardFeedback(QObject):
         if not self._state.can_judge:
             return
         rows = self._grid.selected()
-        verdicts = self.verdicts()
+        marks = self.marks()
         menu.addSeparator()
         for verdict, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
             said = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
             action = menu.addAction(f"{said}\t{key}", partial(self.judge, verdict, rows))
             action.setCheckable(True)
-            action.setChecked(all(verdicts.get(row) == verdict for row in rows))
+            action.setChecked(all(marks.get(row) == verdict for row in rows))
         if len(rows) == 1:
             waiting = self._grid.comparison.closer
             words = (
@@ -142,13 +142,13 @@ class CardFeedback(QObject):
         if job is None:
             return
         self._on_the_way |= dict.fromkeys(rows, verdict)
-        self._grid.set_judgements(dict(self.verdicts()))
+        self._grid.set_judgements(dict(self.marks()))
         job.ended.connect(lambda: self._arrived(rows))
 
     def _arrived(self, rows: Sequence[int]) -> None:
         for row in rows:
             self._on_the_way.pop(row, None)
-        self._grid.set_judgements(dict(self.verdicts()))
+        self._grid.set_judgements(dict(self.marks()))
 
     def _forget(self) -> None:
         self._on_the_way.clear()

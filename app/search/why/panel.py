@@ -61,7 +61,7 @@ class WhyPanel(Panel):
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
-        self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
+        self.waterfall.exclusion_changed.connect(lambda groups: explain_distance.leave_out(context, groups))
         self.sentence = WrappedLabel(role="second")
         self.card = MetricSection(self._state)
         #: Names of the groups in the order their boxes stand in.
@@ -96,7 +96,7 @@ class WhyPanel(Panel):
         return self._why
 
     @property
-    def told_empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing but what to do next."""
         return self._pages.currentWidget() is self.empty
 

@@ -129,7 +129,7 @@ def test_from_the_filter_by_keyboard_to_a_query(qtbot, panel, context):
 
 def test_enter_without_a_current_case_asks_nothing(qtbot, panel, context):
     qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
-    panel.ask_current()
+    panel.search_current()
     assert context.state.query is None
 
 

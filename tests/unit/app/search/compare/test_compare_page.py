@@ -64,7 +64,7 @@ def test_the_ends_of_the_ranking_are_ends(panel, jobs):
     panel.step(100)
     jobs.let_run()
     assert panel.current_case() == panel.state.ranking.ranked[-1].case_id
-    assert not panel.following.isEnabled()
+    assert not panel.next.isEnabled()
 
 
 def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
@@ -98,7 +98,7 @@ def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypat
     jobs.let_run()
     assert panel.panes[0].view.image is not None
     assert panel.panes[1].view.image is None
-    assert "not there any more" in panel.heads[1]._distance.text()
+    assert "not there any more" in panel.headers[1]._distance.text()
 
 
 def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
@@ -127,16 +127,16 @@ def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:
 def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
     case, view = panel.current_case(), panel.panes[1].view
     assert panel.drawn is None
-    assert not panel.ask.isVisible()
+    assert not panel.search_region.isVisible()
     qtbot.keyClick(panel, Qt.Key.Key_R)
     assert panel.draw.isChecked()
     middle = view.rect().center()
     draw(qtbot, view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
-    assert panel.ask.isVisible()
+    assert panel.search_region.isVisible()
     assert panel.panes[0].view.region.region is None
     region = panel.drawn
     with qtbot.waitSignal(panel.closed):
-        qtbot.mouseClick(panel.ask, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(panel.search_region, Qt.MouseButton.LeftButton)
     assert panel.state.query == Query(case=case, region=region)
     assert (region.width > 2, region.height > 2) == (True, True)
 
@@ -154,5 +154,5 @@ def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qt
     panel.step(1)
     jobs.let_run()
     assert panel.drawn is None
-    assert not panel.ask.isVisible()
+    assert not panel.search_region.isVisible()
     assert not panel.draw.isChecked()

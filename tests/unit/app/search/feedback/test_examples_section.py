@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from semblance.app.search.feedback import examples
-from semblance.app.search.similar.panel import moved_by
+from semblance.app.search.similar.panel import adjustments_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import Change
 from semblance.app.widgets.cards.case_drag import CASE_MIME
@@ -221,8 +221,8 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
 
 
 def test_the_words_of_the_ranking_count_what_moved_it(window):
-    asked = window.state.ranked_search
-    assert moved_by(asked) == ""
+    asked = window.state.asked
+    assert adjustments_text(asked) == ""
     search = asked.search
     for changes, words in (
         ({"like": (Query("a"),)}, "by 1 example"),
@@ -233,5 +233,5 @@ def test_the_words_of_the_ranking_count_what_moved_it(window):
         ({"unlike": (Query("a"),), "concepts": (("x", 0.5), ("y", -1.0))}, "by 1 example, 2 concepts"),
     ):
         changed = type(search)(search.metric, search.query, **changes)
-        assert moved_by(RankedSearch(changed, asked.result)) == words
+        assert adjustments_text(RankedSearch(changed, asked.result)) == words
     QTest.qWait(0)

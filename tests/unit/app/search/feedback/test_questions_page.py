@@ -195,7 +195,7 @@ def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> N
 
     asked = page.questions.question
     label = context.state.columns.labels[context.state.columns.index_of_id(asked.first)]
-    for head in page.heads[1:]:
+    for head in page.headers[1:]:
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 
 
@@ -276,7 +276,7 @@ def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
     qtbot.keyClick(section, Qt.Key.Key_Left)
     settle(qtbot, jobs)
     assert said(context)[0] == (asked.query, Kind.ALIKE, asked.first)
-    qtbot.mouseClick(section.pass_over, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
     assert len(said(context)) == 2
 

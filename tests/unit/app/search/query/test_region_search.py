@@ -65,7 +65,7 @@ def test_whole_image_sets_the_region_aside_and_back(asked, context):
 
 def test_moving_a_region_that_was_set_aside_asks_with_it(asked, context):
     draw(asked, PART)
-    asked.search_whole()
+    asked.search_whole_image()
     QTest.keyClick(asked.view, Qt.Key.Key_Right)
     assert context.state.query.region == Region(9, 12, 24, 16)
     assert asked.search_with.value() == "region"

@@ -201,7 +201,7 @@ def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
 def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     assert ranked.current_case() == "c001"
-    ranked.ask_current()
+    ranked.search_current()
     jobs.let_run()
     assert context.state.query == Query(case="c001")
     assert [query.case for query, *_ in searches] == ["c001"]
@@ -225,7 +225,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     monkeypatch.setattr(rank_cases, "rank_cases", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
-    ranked.ask_current()
+    ranked.search_current()
     jobs.let_run()
     assert context.state.ranking is None
     assert "No results yet" in texts(ranked)

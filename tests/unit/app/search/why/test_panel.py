@@ -73,14 +73,14 @@ def box_of(panel, group) -> QCheckBox:
 
 
 def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
-    assert panel.told_empty
+    assert panel.is_empty
     context.state.set_library(read_snapshot(table))
-    assert panel.told_empty
-    search_operations.submit_query(context, Query("t/c0"))
+    assert panel.is_empty
+    search_operations.ask(context, Query("t/c0"))
     context.jobs.let_run()
-    assert not panel.told_empty
+    assert not panel.is_empty
     context.state.set_library(None)
-    assert panel.told_empty
+    assert panel.is_empty
     assert panel.shown is None
 
 
@@ -91,7 +91,7 @@ def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, con
     QCoreApplication.processEvents()
     context.state.set_library(None)
     context.jobs.let_run()
-    assert panel.told_empty
+    assert panel.is_empty
     assert panel.shown is None
 
 
@@ -257,7 +257,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
     asked.follow(context.state.ranking.ranked[4].row)
     context.jobs.let_run()
-    assert asked.told_empty
+    assert asked.is_empty
     assert asked.shown is None
     assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
 
