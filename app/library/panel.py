@@ -148,10 +148,10 @@ class LibraryPanel(Panel):
 
     def step(self, by: int) -> None:
         """Make the case ``by`` places further current and ask with it."""
-        deck = self.grid.deck()
-        if len(deck):
-            place = min(len(deck) - 1, max(0, self.grid.current_place() + by))
-            self.grid.set_current(deck.case_row(place))
+        model = self.grid.model()
+        if len(model):
+            place = min(len(model) - 1, max(0, self.grid.current_place() + by))
+            self.grid.set_current(model.case_row(place))
             self.search_current()
 
     def _set_view(self, name: str) -> None:

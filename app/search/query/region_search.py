@@ -78,7 +78,7 @@ class RegionSearch(QObject):
 
     def _ask(self, region: Region | None) -> None:
         if self._pane.view.editable and self.live:
-            search_operations.ask_region(self._context, self._pane.placed(region))
+            search_operations.submit_region(self._context, self._pane.placed(region))
         self.update_controls()
 
     def _outline(self, where: tuple[int, int] | Region | None) -> None:

@@ -66,7 +66,7 @@ class RankingPanel(Panel):
             # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
-        self.near_duplicates.toggled.connect(lambda on: self._option(fold_alike=on))
+        self.near_duplicates.toggled.connect(lambda on: self._option(group_duplicates=on))
 
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
@@ -137,7 +137,7 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         usual = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
-        return self._not_all(ranking) or adjustments_text(self._state.asked) or usual
+        return self._not_all(ranking) or adjustments_text(self._state.ranked_search) or usual
 
     def _not_all(self, ranking: SearchResult) -> str:
         """ "200 of 250", where cases were not compared for lack of features; else nothing."""
@@ -160,7 +160,7 @@ class RankingPanel(Panel):
 
     def _follow_options(self) -> None:
         self.same_patient.setChecked(self._state.hide_same_patient)
-        self.near_duplicates.setChecked(self._state.fold_alike)
+        self.near_duplicates.setChecked(self._state.group_duplicates)
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns

@@ -181,7 +181,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
 def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
         asked(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
         settle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
@@ -193,7 +193,7 @@ def test_judgements_come_back_with_the_library(library):
 def test_a_click_right_before_the_end_is_kept(library):
     with open_window(library) as window:
         asked(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
         assert in_force(window) == [Kind.ALIKE]
@@ -209,7 +209,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
         libraries.import_source(window.context, arriving, library, "folder")
         for place in (1, 3):
-            window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(place)])
+            window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
         said = [message.what for message in window.context.messages.history]

@@ -221,7 +221,7 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
 
 
 def test_the_words_of_the_ranking_count_what_moved_it(window):
-    asked = window.state.asked
+    asked = window.state.ranked_search
     assert adjustments_text(asked) == ""
     search = asked.search
     for changes, words in (

@@ -265,11 +265,11 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
 
 def test_the_strength_moves_the_ranking(asked, context, jobs):
     judge(context, jobs, asked, (40, True), (2, False), (6, False))
-    full = context.state.asked.result
+    full = context.state.ranked_search.result
     asked.scores.strength.setValue(0)
     jobs.let_run()
     assert context.state.search.strength == 0.0
-    assert context.state.asked.result.ranked != full.ranked
+    assert context.state.ranked_search.result.ranked != full.ranked
     asked.scores.strength.setValue(100)
     jobs.let_run()
     assert [case.row for case in context.state.ranked_search.result.ranked] == [

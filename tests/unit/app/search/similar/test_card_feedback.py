@@ -62,12 +62,12 @@ def test_a_thumb_is_kept_shown_and_taken_back(qtbot, panel, context, jobs, view)
     list_requested = row(panel, 2)
     press(qtbot, panel, 2, 1)
     # Shown at once, before it is kept.
-    assert panel.grid.deck().judgements == {list_requested: 1}
+    assert panel.grid.model().judgements == {list_requested: 1}
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, True)]
-    assert panel.grid.deck().judgements == {list_requested: 1}
-    press(qtbot, panel, panel.grid.deck().place_of(list_requested), 1)
-    assert panel.grid.deck().judgements == {}
+    assert panel.grid.model().judgements == {list_requested: 1}
+    press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
+    assert panel.grid.model().judgements == {}
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, False)]
     assert panel.grid.model().judgements == {}
@@ -76,9 +76,9 @@ def test_a_thumb_is_kept_shown_and_taken_back(qtbot, panel, context, jobs, view)
 def test_the_other_thumb_takes_the_place_of_the_first(qtbot, panel, context, jobs):
     list_requested = row(panel, 2)
     for verdict in (1, -1):
-        press(qtbot, panel, panel.grid.deck().place_of(list_requested), verdict)
+        press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
         jobs.let_run()
-    assert panel.grid.deck().judgements == {list_requested: -1}
+    assert panel.grid.model().judgements == {list_requested: -1}
     assert said(context) == [(Kind.ALIKE, False), (Kind.NOT_ALIKE, True)]
     assert context.state.ranked_search.contradictions == ()
 
@@ -142,13 +142,13 @@ def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
     assert [entry.judgement.case, entry.judgement.other] == named
     panel.card_feedback.compare_current()
     panel.card_feedback.compare_current()
-    assert not panel.grid.comparing.pending, "the same key on the same case gives it up"
+    assert not panel.grid.comparison.pending, "the same key on the same case gives it up"
 
 
 def test_another_query_ends_a_comparison(panel, context, jobs):
     panel.grid.set_current(row(panel, 0))
     panel.card_feedback.compare_current()
-    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     assert panel.card_feedback.bar.text == ""
 
 
@@ -221,7 +221,7 @@ def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jo
 
 def test_a_click_while_something_else_is_asked_is_kept_and_its_ranking_dropped(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
-    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.let_run()
     assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
     assert said(context) == [(Kind.ALIKE, True)]
@@ -290,7 +290,7 @@ def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
     assert panel.card_feedback.bar.isVisible()
     qtbot.mouseClick(panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
     assert not panel.card_feedback.bar.isVisible()
-    assert not panel.grid.comparing.pending
+    assert not panel.grid.comparison.pending
 
 
 class TestTheStripAtTheFootOfQuery:

@@ -310,9 +310,9 @@ def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     assert model.distances[3] == 0.21
     panel.grid.set_current(41)
     panel.toggle_near_duplicates()
-    assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
+    assert [panel.grid.model().case_row(place) for place in range(3)] == [1, 2, 3]
     panel.toggle_near_duplicates(3)
-    assert len(panel.grid.deck()) == 20
+    assert len(panel.grid.model()) == 20
 
 
 def test_an_estimate_that_errs_more_than_chance_allows_says_so_and_on_what(show):

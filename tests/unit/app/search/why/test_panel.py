@@ -76,7 +76,7 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
     assert panel.is_empty
     context.state.set_library(read_snapshot(table))
     assert panel.is_empty
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.let_run()
     assert not panel.is_empty
     context.state.set_library(None)
