@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
             parts.layout.take_keyboard()
             parts.layout.lay_out_once()
         self.enable()
-        self._lock.follow()
+        self._lock.update()
 
     def _tell_name(self) -> None:
         """The library, and the kept search that is open, in the window's title."""

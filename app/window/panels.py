@@ -149,7 +149,7 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.menu_requested.connect(self.case_menu_requested)
-        made.fold_button.clicked.connect(self.fold_requested)
+        made.collapse_button.clicked.connect(self.fold_requested)
         return made
 
     @lazy_part

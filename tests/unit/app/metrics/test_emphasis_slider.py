@@ -20,8 +20,8 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.window.test_main_window import LEFT
 
+LEFT = Qt.MouseButton.LeftButton
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 
