@@ -74,19 +74,19 @@ def _ask(window: MainWindow) -> QWidget:
 
 
 def _why(window: MainWindow) -> QWidget:
-    window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(1))
+    window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(1))
     return window.parts.layout.docks["side"]
 
 
 def _compare(window: MainWindow) -> QWidget:
-    window.parts.full.compare(window.panels.ranking.grid.deck().case_row(1))
+    window.parts.full.compare(window.panels.ranking.grid.model().case_row(1))
     return window
 
 
 def _refine(window: MainWindow) -> QWidget:
     window.parts.full.leave_page("compare")
     settle(window)
-    deck = window.panels.ranking.grid.deck()
+    deck = window.panels.ranking.grid.model()
     for place, alike in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[deck.index(place)]
         assert window.state.search is not None

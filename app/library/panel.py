@@ -87,7 +87,7 @@ class LibraryPanel(Panel):
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
-        self.show_all_button.clicked.connect(lambda: self._state.set_picked(None))
+        self.show_all_button.clicked.connect(lambda: self._state.set_selected_rows(None))
         # It keeps its space when hidden, so that the list below does not jump.
         policy = self.show_all_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -117,7 +117,7 @@ class LibraryPanel(Panel):
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _follow_state(self, change: Change) -> None:
-        if change & Change.SELECTION and self._state.picked is not None:
+        if change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
             self.search.clear()
         if change & Change.CASES:
@@ -150,7 +150,7 @@ class LibraryPanel(Panel):
 
     def step(self, steps: int) -> None:
         """Select the case ``steps`` positions further and search with it."""
-        model = self.grid.deck()
+        model = self.grid.model()
         if len(model):
             place = min(len(model) - 1, max(0, self.grid.current_place() + steps))
             self.grid.set_current(model.case_row(place))
@@ -203,10 +203,10 @@ class LibraryPanel(Panel):
         self._listed_library = self._state.path
         if not same_library:
             # Row numbers of another library are not valid here.
-            self.grid.set_deck(CaseModel(columns, self._shown_order[:0]))
+            self.grid.set_model(CaseModel(columns, self._shown_order[:0]))
         # A shorter list starts at the top, or at the current case.
-        is_shorter = len(self._shown_order) < len(self.grid.deck())
-        self.grid.set_deck(CaseModel(columns, self._shown_order), keep_place=same_library and not is_shorter)
+        is_shorter = len(self._shown_order) < len(self.grid.model())
+        self.grid.set_model(CaseModel(columns, self._shown_order), keep_place=same_library and not is_shorter)
         if is_shorter:
             self.show_current()
         self.show_all_button.setVisible(picked is not None)

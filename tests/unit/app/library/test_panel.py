@@ -55,7 +55,7 @@ def tick(qtbot, panel, text) -> None:
 
 
 def shown_cases(panel) -> list[str]:
-    model = panel.grid.deck()
+    model = panel.grid.model()
     return [model.columns.ids[model.index(place)] for place in range(len(model))]
 
 
@@ -231,7 +231,7 @@ def test_cases_selected_on_a_plot_clear_the_text_filter(qtbot, panel, context):
     qtbot.keyClicks(panel.search, "no such case")
     qtbot.waitUntil(lambda: shown_cases(panel) == [])
     rows = context.state.columns.case_row[:2]
-    context.state.set_picked(rows)
+    context.state.set_selected_rows(rows)
     assert len(shown_cases(panel)) == 2
     assert panel.search.text() == ""
 

@@ -164,11 +164,11 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
         assert view.current() == other
         some = panel.map.rows[2:9]
         view.picked.emit(some)
-        assert len(library.deck()) == 7
+        assert len(library.model()) == 7
         assert window.panels.library.show_all_button.isVisible()
         window.panels.library.show_all_button.click()
-        assert len(library.deck()) == 24
-        rows = [library.deck().case_row(place) for place in range(3)]
+        assert len(library.model()) == 24
+        rows = [library.model().case_row(place) for place in range(3)]
         library.setFocus()
         library.set_current(rows[0])
         for _ in range(2):
