@@ -70,9 +70,9 @@ class LibraryCommands(QObject):
         if (source / "catalogue.sqlite").is_file():
             library_operations.open_library(context, source)
             return
-        is_image = source.suffix.lower() in search_operations.ENDINGS
-        if into is None and "metric" in context.state.there and is_image:
-            search_operations.ask(context, Query(image=source))
+        is_image = source.suffix.lower() in search_operations.SUFFIXES
+        if into is None and "metric" in context.state.available and is_image:
+            search_operations.submit_query(context, Query(image=source))
             return
         library_operations.recognise(
             context,

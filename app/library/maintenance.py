@@ -55,7 +55,7 @@ def read_exports(context: Context, then: Callable[[list[dict[str, Any]]], None])
         path,
         channel="exports",
         quiet=True,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
     )
     job.done.connect(then)
     job.failed.connect(context.messages.error)

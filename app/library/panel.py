@@ -87,7 +87,7 @@ class LibraryPanel(Panel):
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
-        self.show_all_button.clicked.connect(lambda: self._state.set_picked(None))
+        self.show_all_button.clicked.connect(lambda: self._state.set_selected_rows(None))
         # It keeps its space when hidden, so that the list below does not jump.
         policy = self.show_all_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -117,7 +117,7 @@ class LibraryPanel(Panel):
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _follow_state(self, change: Change) -> None:
-        if change & Change.SELECTION and self._state.picked is not None:
+        if change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
             self.search.clear()
         if change & Change.CASES:
@@ -150,7 +150,7 @@ class LibraryPanel(Panel):
 
     def step(self, steps: int) -> None:
         """Select the case ``steps`` positions further and search with it."""
-        model = self.grid.deck()
+        model = self.grid.model()
         if len(model):
             place = min(len(model) - 1, max(0, self.grid.current_place() + steps))
             self.grid.set_current(model.case_row(place))
@@ -195,7 +195,7 @@ class LibraryPanel(Panel):
         if split is not None and self._state.metric is not None:
             trained = np.isin(columns.case_row[order], self._state.metric.training)
             order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
-        picked = self._state.picked
+        picked = self._state.selected_rows
         if picked is not None:
             order = order[np.isin(columns.case_row[order], picked)]
         self._shown_order = columns.sorted_by("id", order)
@@ -203,10 +203,10 @@ class LibraryPanel(Panel):
         self._listed_library = self._state.path
         if not same_library:
             # Row numbers of another library are not valid here.
-            self.grid.set_deck(CaseModel(columns, self._shown_order[:0]))
+            self.grid.set_model(CaseModel(columns, self._shown_order[:0]))
         # A shorter list starts at the top, or at the current case.
-        is_shorter = len(self._shown_order) < len(self.grid.deck())
-        self.grid.set_deck(CaseModel(columns, self._shown_order), keep_place=same_library and not is_shorter)
+        is_shorter = len(self._shown_order) < len(self.grid.model())
+        self.grid.set_model(CaseModel(columns, self._shown_order), keep_place=same_library and not is_shorter)
         if is_shorter:
             self.show_current()
         self.show_all_button.setVisible(picked is not None)
@@ -230,7 +230,7 @@ class LibraryPanel(Panel):
     def _search_with(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
 
 class _FilterList(QWidget):

@@ -27,7 +27,7 @@ def _run_export(context: Context, function: Callable[..., Path], name: str, path
     if context.state.path is None:
         return None
     job = context.jobs.run(tr("Saving {name}", name=path.name), function, context.state.path, name, path)
-    return exports.tell_written(context, job, path)
+    return exports.report_saved_file(context, job, path)
 
 
 def import_metric(context: Context, file: Path) -> Job | None:

@@ -65,7 +65,7 @@ def preload_steps(context: Context, steps: Slider) -> None:
             path,
             replace(search, metric=step.metric),
             k=1,
-            lane=Lane.ASK,
+            lane=Lane.SEARCH,
             channel=f"preload {step.metric}",
             quiet=True,
         )

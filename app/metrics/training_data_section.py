@@ -103,11 +103,11 @@ class TrainingDataSection(QWidget):
 
     def _judgement_count(self) -> int:
         """The number of different pairs and comparisons that were not undone."""
-        asked = self._state.asked
-        if asked is None:
+        ranked_search = self._state.ranked_search
+        if ranked_search is None:
             return 0
-        judgements_in_force = (entry.judgement for entry in asked.entries if entry.undone is None)
-        return len({(judgement.asked, judgement.case, judgement.other) for judgement in judgements_in_force})
+        judgements_in_force = (entry.judgement for entry in ranked_search.entries if entry.undone is None)
+        return len({(judgement.ranked_search, judgement.case, judgement.other) for judgement in judgements_in_force})
 
     def _show_count(self, box: QCheckBox, pairs: int, *, is_estimate: bool = False) -> None:
         text = tr_n("{n} pair", "{n} pairs", pairs)

@@ -14,7 +14,7 @@ _SMALL = frozenset(tr("a an and as for in into of on or the this to with").split
 
 
 @dataclass(frozen=True)
-class Entry:
+class CommandEntry:
     """A command: its text, the category behind it, the shortcut at its right, and what it does.
 
     ``icon`` names an icon or is empty; a command that is not ``enabled`` is listed but cannot be run.
@@ -34,11 +34,11 @@ class Entry:
 class Match:
     """An entry that was found, and the positions of the letters of its text that found it."""
 
-    entry: Entry
+    entry: CommandEntry
     letters: frozenset[int] = frozenset()
 
 
-def matches(entries: Sequence[Entry], wanted: str) -> list[Match]:
+def matches(entries: Sequence[CommandEntry], wanted: str) -> list[Match]:
     """The entries that have every word of ``wanted``, in any order and but for small ones, best first.
 
     A word at the start of a word is best, then one inside a word, then letters in their order with
@@ -63,7 +63,7 @@ def matches(entries: Sequence[Entry], wanted: str) -> list[Match]:
     return [match for _, match in sorted(found, key=lambda pair: pair[0])]
 
 
-def _find(entry: Entry, word: str) -> tuple[int, set[int]]:
+def _find(entry: CommandEntry, word: str) -> tuple[int, set[int]]:
     text = entry.text.casefold()
     if len(text) != len(entry.text):
         # Case folding that changes the length would highlight other letters than were found.

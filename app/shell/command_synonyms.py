@@ -5,7 +5,7 @@ from __future__ import annotations
 from semblance.core.language import tr
 
 #: Id of a command -> words; those of its own text and menu find it anyway.
-OTHER_WORDS = {
+SYNONYMS = {
     "new_library_folder": tr("create import dicom images"),
     "new_library": tr("create import csv medmnist"),
     "open_library": tr("load change recent"),

@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
-from semblance.app.shell.slow_turns import SlowTurns
+from semblance.app.shell.event_loop_monitor import EventLoopMonitor
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
@@ -34,15 +34,21 @@ _numbers = itertools.count(1)
 class Lane(Enum):
     """Which processes a job runs in: what a person waits for never queues behind long work."""
 
-    ASK = "ask"
-    LOOK = "look"
+    SEARCH = "search"
+    READ = "read"
     SLICE = "slice"
     DRAW = "draw"
-    WORK = "work"
+    BACKGROUND = "background"
 
 
 #: Processes and niceness of each lane; a lane starts with its first job.
-_LANES = {Lane.ASK: (1, 0), Lane.LOOK: (1, 0), Lane.SLICE: (1, 0), Lane.DRAW: (1, 5), Lane.WORK: (2, 10)}
+_LANES = {
+    Lane.SEARCH: (1, 0),
+    Lane.READ: (1, 0),
+    Lane.SLICE: (1, 0),
+    Lane.DRAW: (1, 5),
+    Lane.BACKGROUND: (2, 10),
+}
 
 
 class State(Enum):
@@ -251,7 +257,7 @@ class Jobs(QObject):
         super().__init__(parent)
         self._post = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
-        self._slow_turns = SlowTurns(self)
+        self._loop_monitor = EventLoopMonitor(self)
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
         self.listed: list[Job] = []
@@ -261,7 +267,7 @@ class Jobs(QObject):
         title: str,
         function: Callable[..., Any],
         *args: Any,
-        lane: Lane = Lane.WORK,
+        lane: Lane = Lane.BACKGROUND,
         channel: str | None = None,
         quiet: bool = False,
         can_stop: bool = False,
@@ -288,7 +294,7 @@ class Jobs(QObject):
                 before.cancel()
             self._latest[channel] = job
         self.active.append(job)
-        self._slow_turns.start()
+        self._loop_monitor.start()
         job.ended.connect(lambda: self._ended(job, channel, quiet))
         if not quiet:
             self.listed.append(job)
@@ -296,7 +302,7 @@ class Jobs(QObject):
         job.attach(self._engine(lane).submit(function, *args, listener=job.hear, **kwargs))
         return job
 
-    def drop(self, channel: str) -> None:
+    def cancel_channel(self, channel: str) -> None:
         """Cancel what goes on under ``channel``, if anything does."""
         before = self._latest.get(channel)
         if before is not None:
@@ -307,7 +313,7 @@ class Jobs(QObject):
         with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError):
             job.result(seconds)
 
-    def warm(self, lane: Lane, function: Callable[..., Any]) -> None:
+    def preload(self, lane: Lane, function: Callable[..., Any]) -> None:
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, lane=lane, quiet=True)
 
@@ -337,7 +343,7 @@ class Jobs(QObject):
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:
         self.active.remove(job)
         if not self.active:
-            self._slow_turns.stop()
+            self._loop_monitor.stop()
         if channel is not None and self._latest.get(channel) is job:
             del self._latest[channel]
         if not quiet:

@@ -24,7 +24,7 @@ class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
         return found
 
 
-class Idle(QObject):
+class IdleQueue(QObject):
     """Does short steps one by one, each in a turn of the event loop of its own: keys and clicks go first."""
 
     def __init__(self, parent: QObject) -> None:

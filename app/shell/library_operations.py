@@ -28,7 +28,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="library",
     )
 
@@ -38,7 +38,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         context.state.set_library(snapshot)
         if before is not None and before != path:
             context.jobs.close_library(before)
-        context.settings.opened(path)
+        context.settings.add_recent(path)
         context.settings.last_library = path
         if not snapshot.writable:
             context.messages.info(
@@ -67,7 +67,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
         tr("Reading the library"),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="renew",
         quiet=True,
     )
@@ -100,7 +100,7 @@ def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Jo
         tr("Reading {name}", name=source.name),
         import_workflow.recognise_source,
         source,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="recognise",
     )
     return context.follow(job, then)
@@ -182,7 +182,7 @@ def relink(context: Context, folder: Path) -> None:
     context.follow(job, show)
 
 
-def remember_before_end(context: Context) -> None:
+def save_view_before_exit(context: Context) -> None:
     """Keep what is shown; returns when it is written, for the program is about to end."""
     job = _remember(context)
     if job is not None:
@@ -192,7 +192,7 @@ def remember_before_end(context: Context) -> None:
 def _leave(context: Context) -> None:
     """What is shown is kept for the next time; what is asked has no answer any more."""
     _remember(context)
-    search_operations.drop(context)
+    search_operations.cancel_ranking(context)
 
 
 def _remember(context: Context) -> Job | None:
@@ -204,8 +204,8 @@ def _remember(context: Context) -> Job | None:
         tr("Saving the view"),
         library_snapshot.save_state,
         library.path,
-        context.state.memory(),
-        lane=Lane.LOOK,
+        context.state.search_record(),
+        lane=Lane.READ,
         quiet=True,
     )
     job.failed.connect(context.messages.error)
@@ -214,7 +214,7 @@ def _remember(context: Context) -> Job | None:
 
 def _restore(context: Context, path: Path) -> None:
     job = context.jobs.run(
-        "", saved_searches.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore"
+        "", saved_searches.last_search, path, lane=Lane.READ, quiet=True, channel="restore"
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from semblance.core.language import as_lazy, tr, tr_lazy, tr_name
 
 
-def measured_words(measured_on: str) -> str:
+def measured_text(measured_on: str) -> str:
     """``measured_on`` as the scores of a metric have it, in the user's language."""
     return tr_name(measured_on)
 
@@ -20,7 +20,7 @@ def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
     return tr_lazy("{measured}, stale", measured=told) if stale else told
 
 
-def split_words(card: Mapping[str, Any]) -> str:
+def split_text(card: Mapping[str, Any]) -> str:
     """How the cases of a metric's ``card`` were set apart; empty where it does not tell."""
     split = card.get("split")
     if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):

@@ -8,13 +8,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from semblance.app.shell.lazy import Idle
+from semblance.app.shell.lazy import IdleQueue
 
 #: So many hidden widgets take some 2 ms.
 AT_ONCE = 50
 
 
-class Restyler(Idle):
+class Restyler(IdleQueue):
     """Gives the style sheet of the whole program to the widgets there are.
 
     Qt itself would style every widget once more for each of its parents, or, where the old sheet is taken off

@@ -17,27 +17,27 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
-READY = "made ready"
+PRELOAD = "made ready"
 _RANKING = "ask"
 #: Cases ranked for the window; a script asks for as many as it likes.
-SHOWN = 200
+MAX_RESULTS = 200
 #: Endings of files to ask with; DICOM files often have none and are under "All files".
-ENDINGS = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
-FILES = ";;".join(
+SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+FILE_FILTER = ";;".join(
     (
-        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
+        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in SUFFIXES)),
         tr("All files (*)"),
     )
 )
 
 
-def ask(context: Context, query: Query) -> None:
+def submit_query(context: Context, query: Query) -> None:
     """Make ``query`` the query and rank the library by it."""
     context.state.set_query(query)
     rank(context)
 
 
-def ask_region(context: Context, region: Region | None) -> None:
+def submit_region(context: Context, region: Region | None) -> None:
     """The same query, by its part inside ``region`` only."""
     if context.state.query is not None and context.state.query.region != region:
         context.state.set_region(region)
@@ -50,25 +50,25 @@ def rank(context: Context) -> None:
     if state.path is None or state.query is None:
         return
     if state.search is None:
-        state.set_asked(None)
+        state.set_ranked_search(None)
         return
-    context.jobs.drop(READY)
+    context.jobs.cancel_channel(PRELOAD)
     job = context.jobs.run(
         tr("Searching"),
         rank_cases.rank_cases,
         state.path,
         state.search,
-        k=SHOWN,
-        lane=Lane.ASK,
+        k=MAX_RESULTS,
+        lane=Lane.SEARCH,
         channel=_RANKING,
         quiet=True,
     )
 
     def show(asked: RankedSearch) -> None:
-        state.set_asked(asked)
+        state.set_ranked_search(asked)
 
     def fail(error: SemblanceError) -> None:
-        state.set_asked(None)
+        state.set_ranked_search(None)
         context.messages.error(error)
 
     job.done.connect(show)
@@ -76,24 +76,24 @@ def rank(context: Context) -> None:
     state.request_ranking()
 
 
-def drop(context: Context) -> None:
+def cancel_ranking(context: Context) -> None:
     """Drop a ranking still under way: its library is left."""
-    context.jobs.drop(_RANKING)
+    context.jobs.cancel_channel(_RANKING)
 
 
-def rank_by_scored(context: Context, metric: str) -> None:
+def rank_after_scoring(context: Context, metric: str) -> None:
     """Rank anew where the ranking is by ``metric``, which was scored: its vote is an estimate now."""
     search = context.state.search
     if search is not None and search.metric == metric:
         rank(context)
 
 
-def differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
+def find_differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
     """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
 
     Nothing comes where it cannot be told: it is a hint beside a distance, no answer of its own.
     """
-    asked, path = context.state.asked, context.state.path
+    asked, path = context.state.ranked_search, context.state.path
     if path is None or asked is None or not cases:
         return
     job = context.jobs.run(
@@ -102,7 +102,7 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
         path,
         asked.search,
         list(cases),
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel="differences",
         quiet=True,
     )
@@ -111,9 +111,9 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
 
 def show_last_search(context: Context, found: ReopenedSearch) -> None:
     """Put what was seen last into the window and ask it."""
-    take_over(context, found)
+    restore_search(context, found)
     if found.asked is not None:
-        context.state.set_asked(found.asked)
+        context.state.set_ranked_search(found.asked)
     context.state.restore_view(found.view)
     if found.asked is None:
         rank(context)
@@ -126,7 +126,7 @@ def show_last_search(context: Context, found: ReopenedSearch) -> None:
         )
 
 
-def take_over(context: Context, found: ReopenedSearch) -> None:
+def restore_search(context: Context, found: ReopenedSearch) -> None:
     """Make a reopened search the present one."""
     context.state.restore_search(found.search)
     if found.is_complete:
@@ -145,7 +145,7 @@ def copy_ledger(context: Context) -> None:
         state.path,
         state.ledger,
         ledger,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         quiet=True,
     )
     job.failed.connect(context.messages.error)

@@ -59,7 +59,7 @@ class Settings:
         texts = [value] if isinstance(value, str) else list(value or [])
         return [Path(text) for text in texts if Path(text).exists()]
 
-    def opened(self, library: Path) -> None:
+    def add_recent(self, library: Path) -> None:
         """Put ``library`` first among the recent ones."""
         others = [path for path in self.recent if path != library]
         self._kept.put("recent", [str(path) for path in [library, *others][:RECENT]])

@@ -89,12 +89,12 @@ class State(QObject):
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
-        self.asked: RankedSearch | None = None
+        self.ranked_search: RankedSearch | None = None
         self.training: TrainingRun | None = None
         #: The extractor that gives the cases their numbers just now; empty for none.
         self.extracting = ""
         #: Rows of the cases chosen on the map, ascending; ``None``: all.
-        self.picked: npt.NDArray[np.int64] | None = None
+        self.selected_rows: npt.NDArray[np.int64] | None = None
         #: How the query's image is seen; ``None`` for colour and without an image.
         self.window_level: WindowLevel | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
@@ -164,14 +164,14 @@ class State(QObject):
 
     @property
     def ranking(self) -> SearchResult | None:
-        return None if self.asked is None else self.asked.result
+        return None if self.ranked_search is None else self.ranked_search.result
 
     @property
     def hide_same_patient(self) -> bool:
         return self._search.hide_same_patient
 
     @property
-    def fold_alike(self) -> bool:
+    def group_duplicates(self) -> bool:
         return self._search.fold_duplicates
 
     @property
@@ -179,13 +179,13 @@ class State(QObject):
         return self._search.diverse
 
     @property
-    def unusual(self) -> float:
+    def no_match_rate(self) -> float:
         return self._search.unusual
 
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Another library, or none: nothing of the one before stays but the options."""
         self.library = library
-        self.metric = self.asked = self.training = self.picked = None
+        self.metric = self.ranked_search = self.training = self.selected_rows = None
         before = self._search
         self._search = Search(
             "",
@@ -281,7 +281,7 @@ class State(QObject):
         with self._one_change():
             self.set_search_name("")
             self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
-            self.asked = None
+            self.ranked_search = None
             self.set_metric(search.metric)
             self._tell(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
 
@@ -296,21 +296,23 @@ class State(QObject):
         self.view = view
         self.view_requested.emit(view)
 
-    def set_asked(self, asked: RankedSearch | None) -> None:
+    def set_ranked_search(self, asked: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
-        self.asked = asked
+        self.ranked_search = asked
         self._tell(Change.RANKING)
 
     def request_ranking(self) -> None:
         """A ranking of the present search is on its way."""
         self._tell(Change.RANKING_REQUESTED)
 
-    def set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
+    def set_option(
+        self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None
+    ) -> None:
         changes: dict[str, Any] = {}
         if hide_same_patient is not None:
             changes["hide_same_patient"] = hide_same_patient
-        if fold_alike is not None:
-            changes["fold_duplicates"] = fold_alike
+        if group_duplicates is not None:
+            changes["fold_duplicates"] = group_duplicates
         self.change_search(**changes)
 
     def set_window_level(self, window_level: WindowLevel | None) -> None:
@@ -331,24 +333,24 @@ class State(QObject):
         return writable and self.ranking is not None and self.refusal is None
 
     @property
-    def judged(self) -> int:
+    def judgement_count(self) -> int:
         """How many judgements of the search are in force."""
-        asked = self.asked
+        asked = self.ranked_search
         if self._counted[0] is not asked:
             count = 0 if asked is None else sum(entry.undone is None for entry in asked.entries)
             self._counted = (asked, count)
         return self._counted[1]
 
-    def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
+    def set_selected_rows(self, rows: npt.NDArray[np.int64] | None) -> None:
         """Show these cases of the library alone, or all again; none at all stands for all."""
         import numpy as np
 
         chosen = None if rows is None or not len(rows) else np.unique(rows)
-        before = self.picked
+        before = self.selected_rows
         if (chosen is None) != (before is None) or (
             chosen is not None and before is not None and not np.array_equal(chosen, before)
         ):
-            self.picked = chosen
+            self.selected_rows = chosen
             self._tell(Change.SELECTION)
 
     def set_training(self, training: TrainingRun | None) -> None:
@@ -360,7 +362,7 @@ class State(QObject):
         self._tell(Change.EXTRACTION)
 
     @property
-    def there(self) -> set[str]:
+    def available(self) -> set[str]:
         """What commands can need, as far as it is there now."""
         out: set[str] = set()
         if self.library is not None:
@@ -374,13 +376,13 @@ class State(QObject):
         if self.metric is not None:
             out.add("metric")
             if "writable" in out:
-                out.add("to score")
+                out.add("can score")
             if self.metric.scores:
                 out.add("scores")
         if self.query is not None:
             out.add("query")
             if "writable" in out:
-                out.add("to keep")
+                out.add("can save search")
         if self.ranking is not None:
             out.add("ranking")
         out |= self._judgements_there()
@@ -392,26 +394,26 @@ class State(QObject):
     def _examples_there(self) -> set[str]:
         out: set[str] = set()
         if self.search is not None:
-            out.add("example")
+            out.add("can add examples")
             if self.search.like or self.search.unlike:
                 out.add("examples")
         if self.metric is not None and self.library is not None and self.library.writable:
-            out.add("concept")
+            out.add("can add concepts")
         return out
 
     def _judgements_there(self) -> set[str]:
-        out = {"judging"} if self.can_judge else set()
-        if self.judged:
-            out.add("judged")
-        if self.asked is not None and self.judged < len(self.asked.entries):
-            out.add("undone")
+        out = {"can judge"} if self.can_judge else set()
+        if self.judgement_count:
+            out.add("judgements")
+        if self.ranked_search is not None and self.judgement_count < len(self.ranked_search.entries):
+            out.add("undone judgements")
         return out
 
-    def memory(self) -> Mapping[str, Any]:
+    def search_record(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
         from semblance.core.workflows.searches.saved_searches import search_record
 
-        return search_record(self._search, self.asked, self.view, self.search_name)
+        return search_record(self._search, self.ranked_search, self.view, self.search_name)
 
 
 class _Follower(QObject):

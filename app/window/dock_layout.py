@@ -252,8 +252,8 @@ class DockLayout(QObject):
         # Docks that are laid out anew lose the keyboard.
         self.take_keyboard()
         grid = self._panels.library.grid
-        if grid.current() < 0 and len(grid.deck()):
-            grid.set_current(grid.deck().case_row(0))
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
         QTimer.singleShot(0, self, self._panels.library.show_current)
 
     @lazy_part

@@ -89,7 +89,7 @@ class Picker(QAbstractButton):
         label = self.fontMetrics().horizontalAdvance(self._label)
         return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _after()
 
-    def width_wanted(self, *, labelled: bool) -> int:
+    def preferred_width(self, *, labelled: bool) -> int:
         """px that the whole value takes, with or without its label."""
         least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
         label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
@@ -103,7 +103,7 @@ class Picker(QAbstractButton):
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        return QSize(min(self._room, self.width_wanted(labelled=self.labelled)), theme().px(26))
+        return QSize(min(self._room, self.preferred_width(labelled=self.labelled)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(56), theme().px(26))
@@ -238,8 +238,8 @@ class TopBar(QFrame):
         self.likeness.setVisible(seen)
         room = rest - (self.likeness.width_with(labels=words) if seen else -self._row.spacing())
         labels = labels and room >= labelled
-        wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
-        plain = [picker.width_wanted(labelled=False) for picker in self._pickers]
+        wanted = [picker.preferred_width(labelled=labels) for picker in self._pickers]
+        plain = [picker.preferred_width(labelled=False) for picker in self._pickers]
         if labels and sum(wanted) > room >= sum(plain):
             # What is chosen is worth more than the word that says what it is.
             labels, wanted = False, plain

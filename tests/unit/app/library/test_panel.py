@@ -55,7 +55,7 @@ def tick(qtbot, panel, text) -> None:
 
 
 def shown_cases(panel) -> list[str]:
-    model = panel.grid.deck()
+    model = panel.grid.model()
     return [model.columns.ids[model.index(place)] for place in range(len(model))]
 
 
@@ -216,7 +216,7 @@ def test_without_cases_or_library_the_panel_is_empty(panel, context):
     context.state.set_library(None)
     assert shows(panel, "0 cases")
     assert not panel._findings.isVisible()
-    assert np.array_equal(panel.grid.deck().order, [])
+    assert np.array_equal(panel.grid.model().order, [])
 
 
 def test_another_library_has_no_current_case(panel, context):
@@ -231,7 +231,7 @@ def test_cases_selected_on_a_plot_clear_the_text_filter(qtbot, panel, context):
     qtbot.keyClicks(panel.search, "no such case")
     qtbot.waitUntil(lambda: shown_cases(panel) == [])
     rows = context.state.columns.case_row[:2]
-    context.state.set_picked(rows)
+    context.state.set_selected_rows(rows)
     assert len(shown_cases(panel)) == 2
     assert panel.search.text() == ""
 
@@ -242,7 +242,7 @@ def test_a_shorter_list_starts_at_the_top(panel, context):
     bar = panel.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_picked(context.state.columns.case_row[1:])
+    context.state.set_selected_rows(context.state.columns.case_row[1:])
     assert bar.value() == 0
 
 
@@ -251,7 +251,7 @@ def test_leaving_the_filter_selects_its_first_case(qtbot, panel, key):
     panel.show()
     panel.activateWindow()
     if key != Qt.Key.Key_Escape:
-        qtbot.keyClicks(panel.search, panel.grid.deck().columns.ids[2][:6])
+        qtbot.keyClicks(panel.search, panel.grid.model().columns.ids[2][:6])
     panel.focus_filter()
     qtbot.keyClick(panel.search, key)
     assert panel.grid.hasFocus()

@@ -37,7 +37,7 @@ def prepared_library(tmp_path_factory) -> Path:
 def window(prepared_library, tmp_path):
     library = Path(shutil.copytree(prepared_library, tmp_path / "lib.semblance"))
     with open_window(library) as main_window:
-        search_operations.ask(main_window.context, Query(case="t/c0"))
+        search_operations.submit_query(main_window.context, Query(case="t/c0"))
         wait_for(main_window, lambda: main_window.state.ranking is not None)
         yield main_window
 

@@ -250,7 +250,7 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     assert not panel.cancel_button.isVisible()
     jobs.let_run()
     assert requests == []
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
 def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs):
@@ -268,9 +268,9 @@ def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs)
     assert context.state.training.points == (first_point,)
     first.partial.emit(replace(first_point, held_out_accuracy=0.7))
     assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
-    assert "training" in context.state.there
+    assert "training" in context.state.available
     first.cancel()
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
 def test_a_training_of_a_closed_library_shows_no_curve(panel, context, jobs, requests):
@@ -317,7 +317,7 @@ def test_local_descriptors_need_a_codebook(panel, context):
 def set_judgements(context, *judgements: Judgement) -> None:
     entries = tuple(Entry(number, judgement) for number, judgement in enumerate(judgements))
     context.state.set_query(Query(case="a"))
-    context.state.set_asked(RankedSearch(context.state.search, None, entries=entries))
+    context.state.set_ranked_search(RankedSearch(context.state.search, None, entries=entries))
 
 
 def test_judgements_can_be_learnt_from(qtbot, panel, context, jobs, requests) -> None:
@@ -365,5 +365,5 @@ def test_a_learner_that_takes_no_judgements_is_reported(panel, context) -> None:
 def test_another_search_unticks_judgements(panel, context) -> None:
     set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     assert panel.sources.ledger == ""

@@ -64,7 +64,7 @@ def test_recent_libraries_come_last_opened_first(file, tmp_path, n):
     paths = [library(tmp_path, f"L, {number}") for number in range(n)]
     before = settings(file)
     for path in paths:
-        before.opened(path)
+        before.add_recent(path)
     before.save()
     assert settings(file).recent == paths[::-1][:RECENT]
 
@@ -73,7 +73,7 @@ def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
     one, two = library(tmp_path, "one"), library(tmp_path, "two")
     kept = settings(file)
     for path in (one, two, one):
-        kept.opened(path)
+        kept.add_recent(path)
     assert kept.recent == [one, two]
     two.rmdir()
     assert kept.recent == [one]

@@ -14,7 +14,7 @@ LIMIT_S = 0.05
 INTERVAL_MS = 20
 
 
-class SlowTurns(QObject):
+class EventLoopMonitor(QObject):
     """Watches the thread it lives in between :meth:`start` and :meth:`stop`; it costs nothing otherwise."""
 
     def __init__(self, parent: QObject | None = None) -> None:
