@@ -108,7 +108,7 @@ class TrainingDataSection(QWidget):
             return 0
         judgements_in_force = (entry.judgement for entry in ranked_search.entries if entry.undone is None)
         return len(
-            {(judgement.ranked_search, judgement.case, judgement.other) for judgement in judgements_in_force}
+            {(judgement.asked, judgement.case, judgement.other) for judgement in judgements_in_force}
         )
 
     def _show_count(self, box: QCheckBox, pairs: int, *, is_estimate: bool = False) -> None:
