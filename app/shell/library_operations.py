@@ -155,7 +155,8 @@ def import_source(
             )
         else:
             context.messages.info(
-                tr("{name}: {counts}.", name=source.name, counts=counts), " ".join(map(translate, result.notes))
+                tr("{name}: {counts}.", name=source.name, counts=counts),
+                " ".join(map(translate, result.notes)),
             )
         if context.state.path == library:
             renew(context)
