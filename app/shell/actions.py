@@ -1,4 +1,4 @@
-"""Every command once: its id, text, category, shortcut and icon; menus, buttons and the palette read it."""
+"""The commands: id, text, menu, shortcut and icon. Menus, buttons and the palette use this list."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from semblance.core.language import tr
 
 @dataclass(frozen=True)
 class Command:
-    """``menu`` is the menu and the palette's category, called as :data:`MENUS` says; ``needs`` what must be
-    there for it to be enabled: one of :attr:`semblance.app.shell.state.State.available`, or nothing."""
+    """A command of the menus and the palette.
+
+    ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
+    command is enabled, one of :attr:`semblance.app.shell.state.State.available`. Empty: always enabled.
+    """
 
     id: str
     text: str
@@ -29,11 +32,10 @@ class Command:
     needs: str = ""
     checkable: bool = False
     separator: bool = False
-    #: A second key.
     second_shortcut: str = ""
 
 
-#: Menu -> what it is called.
+#: Menu -> its title.
 MENUS = {
     "File": tr("File"),
     "Edit": tr("Edit"),
@@ -173,7 +175,7 @@ COMMANDS = (
 
 
 def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
-    """Qt tells whether an action is checked; commands have no use for it."""
+    """``triggered`` passes whether the action is checked, which commands do not use."""
     run()
 
 
@@ -181,7 +183,7 @@ class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
     def __init__(self, window: QWidget | None = None) -> None:
-        """``window`` takes the keys of the commands; without one they are only triggered."""
+        """``window`` receives the shortcuts. Without it the commands can only be triggered."""
         super().__init__(window)
         self._window = window
         self._actions: dict[str, QAction] = {}
@@ -203,11 +205,11 @@ class Actions(QObject):
         return self._actions[command]
 
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
-        """``run`` when the command is triggered."""
+        """Call ``run`` when the command is triggered."""
         self._actions[command].triggered.connect(partial(_without_checked, run))
 
     def limit_shortcut_to(self, command: str, widget: QWidget) -> None:
-        """The command's key is taken only while the keyboard is in ``widget``."""
+        """Make the shortcut work only while the keyboard focus is in ``widget``."""
         action = self._actions[command]
         if self._window is not None:
             self._window.removeAction(action)
@@ -215,12 +217,12 @@ class Actions(QObject):
         widget.addAction(action)
 
     def enable(self, available: set[str]) -> None:
-        """Enable the commands whose needs are among ``there``, disable the others."""
+        """Enable the commands whose condition is in ``available``, disable the others."""
         for command in COMMANDS:
             self._actions[command.id].setEnabled(not command.needs or command.needs in available)
 
     def entries(self) -> list[CommandEntry]:
-        """Every command as the palette lists them."""
+        """All commands except the palette itself, for the palette."""
         native = QKeySequence.SequenceFormat.NativeText
         return [
             CommandEntry(

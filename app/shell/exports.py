@@ -1,4 +1,4 @@
-"""Files that leave the library: told once they are written, noted in its log of exports."""
+"""Files exported from a library: the message when they are written, and the library's export log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.workflows.library import exports
 
 
 def log_export(context: Context, what: str, kind: str) -> None:
-    """Add a line to the log of the open library: what the window writes by itself."""
+    """Add a line to the export log of the open library, for files that the window itself writes."""
     if context.state.path is not None:
         job = context.jobs.run(
             "", exports.note_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
@@ -20,5 +20,5 @@ def log_export(context: Context, what: str, kind: str) -> None:
 
 
 def report_saved_file(context: Context, job: Job, path: Path) -> Job:
-    """Say where the file is that ``job`` writes."""
+    """Show the path of the file once ``job`` has written it."""
     return context.follow(job, lambda _result: context.messages.info(tr("Saved {path}.", path=path)))

@@ -1,4 +1,4 @@
-"""Asking: a query goes to the asking process, its ranking comes back."""
+"""Searching: a query goes to the search process, and its ranking comes back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from semblance.core.workflows.searches import explain_distance, rank_cases, save
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
-#: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
-PRELOAD = "made ready"
+#: Channel of the preparation in the search process while it is idle. It continues where it was cancelled.
+PRELOAD = "preload"
 _RANKING = "ask"
-#: Cases ranked for the window; a script asks for as many as it likes.
+#: Number of cases ranked for the window.
 MAX_RESULTS = 200
-#: Endings of files to ask with; DICOM files often have none and are under "All files".
+#: Suffixes of query images. DICOM files often have none and are under "All files".
 SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
 FILE_FILTER = ";;".join(
     (
@@ -38,14 +38,14 @@ def submit_query(context: Context, query: Query) -> None:
 
 
 def submit_region(context: Context, region: Region | None) -> None:
-    """The same query, by its part inside ``region`` only."""
+    """Search with the part of the same query inside ``region``."""
     if context.state.query is not None and context.state.query.region != region:
         context.state.set_region(region)
         rank(context)
 
 
 def rank(context: Context) -> None:
-    """Rank anew: the query, metric or options changed. A ranking still under way is dropped."""
+    """Rank again after the query, metric or options changed. A ranking that is under way is cancelled."""
     state = context.state
     if state.path is None or state.query is None:
         return
@@ -64,8 +64,8 @@ def rank(context: Context) -> None:
         quiet=True,
     )
 
-    def show(asked: RankedSearch) -> None:
-        state.set_ranked_search(asked)
+    def show(ranked: RankedSearch) -> None:
+        state.set_ranked_search(ranked)
 
     def fail(error: SemblanceError) -> None:
         state.set_ranked_search(None)
@@ -77,30 +77,30 @@ def rank(context: Context) -> None:
 
 
 def cancel_ranking(context: Context) -> None:
-    """Drop a ranking still under way: its library is left."""
+    """Cancel the ranking that is under way, because its library is closed."""
     context.jobs.cancel_channel(_RANKING)
 
 
 def rank_after_scoring(context: Context, metric: str) -> None:
-    """Rank anew where the ranking is by ``metric``, which was scored: its vote is an estimate now."""
+    """Rank again if the ranking is by ``metric``, which now has scores that make its vote an estimate."""
     search = context.state.search
     if search is not None and search.metric == metric:
         rank(context)
 
 
 def find_differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
-    """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
+    """Find the feature group in which each of ``cases`` differs most from the query, and call ``then``.
 
-    Nothing comes where it cannot be told: it is a hint beside a distance, no answer of its own.
+    Errors are not shown, because this is only a hint beside a distance.
     """
-    asked, path = context.state.ranked_search, context.state.path
-    if path is None or asked is None or not cases:
+    ranked, path = context.state.ranked_search, context.state.path
+    if path is None or ranked is None or not cases:
         return
     job = context.jobs.run(
         tr("Finding differences"),
         explain_distance.most_different_groups,
         path,
-        asked.search,
+        ranked.search,
         list(cases),
         lane=Lane.SEARCH,
         channel="differences",
@@ -110,7 +110,7 @@ def find_differences(context: Context, cases: Sequence[str], then: Callable[[lis
 
 
 def show_last_search(context: Context, found: ReopenedSearch) -> None:
-    """Put what was seen last into the window and ask it."""
+    """Show the last search of the library and rank it if it has no stored ranking."""
     restore_search(context, found)
     if found.asked is not None:
         context.state.set_ranked_search(found.asked)

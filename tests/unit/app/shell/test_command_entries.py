@@ -38,8 +38,8 @@ def test_small_words_keep_nothing_out() -> None:
 
 def test_other_words_find_last() -> None:
     entries = [
-        CommandEntry("Quit", "File", lambda: None, words="exit leave"),
-        CommandEntry("Write a report…", "File", lambda: None, words="pdf export"),
+        CommandEntry("Quit", "File", lambda: None, synonyms="exit leave"),
+        CommandEntry("Write a report…", "File", lambda: None, synonyms="pdf export"),
         CommandEntry("Export the metric…", "Metric", lambda: None),
     ]
     assert texts(entries, "exit") == ["Quit"]

@@ -154,7 +154,7 @@ newest = Job("Counting", post)
 
 def tell():
     while not over.is_set():
-        newest.hear("progress", Progress(1, 2, "Counting"))
+        newest.receive("progress", Progress(1, 2, "Counting"))
 
 
 tellers = [threading.Thread(target=tell) for _ in range(3)]
