@@ -365,9 +365,8 @@ class MapView(QWidget):
             self.selected.emit(np.setxor1d(highlighted, [row]))
         elif key == Qt.Key.Key_A and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             pixels = self.points.pixels
-            corner = np.array((self.width(), self.height()), dtype=np.float32)
-            is_inside: npt.NDArray[np.bool_] = ((pixels >= 0) & (pixels <= corner)).all(axis=1)
-            self._select(is_inside)
+            x, y = pixels.T
+            self._select((x >= 0) & (x <= self.width()) & (y >= 0) & (y <= self.height()))
         elif key == Qt.Key.Key_Escape and self._highlighted is not None:
             self.selected.emit(np.empty(0, dtype=np.int64))
         else:
