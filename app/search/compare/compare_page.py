@@ -180,7 +180,7 @@ class ComparePage(FullPage):
             return
         self._place = place
         case, columns = self._shown[place], self._state.columns
-        self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
+        self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._shown))
         index = columns.index_of_row(case_row)

@@ -174,7 +174,7 @@ class ConceptRow(QWidget):
         marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
         marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
-        self.strength.set_short(_short(facts))
+        self.strength.set_short_text(_short(facts))
         self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
         self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
         self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))

@@ -293,7 +293,7 @@ class QueryPanel(Panel):
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
         asked = self._wanted is not None
-        self.header.set_second(self._wanted.label(self._state.columns) if self._wanted else "")
+        self.header.set_subtitle(self._wanted.label(self._state.columns) if self._wanted else "")
         self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
         self.more.setVisible(asked)
         self.large.setVisible(self._loaded is not None)

@@ -77,7 +77,7 @@ class Waterfall(QWidget):
             )
         zero = -low / span
         told = Line(tr("Distance"), total)
-        self._total.keep_place(any(line.key for line in lines))
+        self._total.keep_scroll(any(line.key for line in lines))
         self._total.show_line(told, whole_text(total), zero, zero + total / span, last=False, first=False)
 
     @property
@@ -213,7 +213,7 @@ class _Row(QWidget):
         self.bar.show_bar(start, end, on=line.on, first=first)
         self.fit()
 
-    def keep_place(self, on: bool) -> None:
+    def keep_scroll(self, on: bool) -> None:
         """Keep the place of a box, so that names stand under one another."""
         policy = self.box.sizePolicy()
         policy.setRetainSizeWhenHidden(on)

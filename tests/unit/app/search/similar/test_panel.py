@@ -87,13 +87,13 @@ def texts(panel) -> str:
 
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
-    assert [model.words(place) for place in range(2)] == [
+    assert [model.describe(place) for place in range(2)] == [
         "rank 1, c001, malignant, patient P001, distance 0.100",
         "rank 2, c002, benign, patient P002, distance 0.200",
     ]
-    assert model.alike.tolist()[:4] == [1, 2, 0, 1]
+    assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
-    assert model.full == pytest.approx(2.5)
+    assert model.full_distance == pytest.approx(2.5)
     assert ranked.told == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
