@@ -90,7 +90,7 @@ def test_keys_make_examples_of_ranked_cases(qtbot, window):
     assert names(window, like=False) == [last.case_id]
     assert not {first.case_id, last.case_id} & set(ranked(window))
     assert ranked(window) != [case for case in before if case not in (first.case_id, last.case_id)]
-    assert window.panels.ranking.told == "by 2 examples"
+    assert window.panels.ranking.status_text == "by 2 examples"
 
 
 def test_keys_make_examples_of_library_cases(qtbot, window):
@@ -119,7 +119,7 @@ def test_tiles_change_sides_and_go_by_keys(qtbot, window):
     qtbot.mouseClick(strip.tiles[0], LEFT, pos=strip.tiles[0].cross.center())
     count(window, 0)
     assert strip.tiles == []
-    assert window.panels.ranking.told.endswith(" ms")
+    assert window.panels.ranking.status_text.endswith(" ms")
 
 
 def test_a_tile_has_a_menu(window):
@@ -194,7 +194,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.asked.refused is not None)
     assert "The search continues without them." in window.panels.query.examples.note.text()
-    assert window.panels.ranking.told.endswith(" ms")
+    assert window.panels.ranking.status_text.endswith(" ms")
     with using_language("de"):
         window.state.changed.emit(Change.RANKING)
         told = window.panels.query.examples.note.text()

@@ -29,7 +29,7 @@ def test_what_was_said_in_words_the_newest_first():
     ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.NOT_ALIKE, "a", "gone")])
     ledger.add([Judgement(Kind.CLOSER, "a", "b", "c"), Judgement(Kind.ALIKE, "/x/y.png", "d")])
     rows = shown(ledger)
-    assert [row.words for row in rows.rows] == [
+    assert [row.sentence for row in rows.rows] == [
         "d is like y.png",
         "b is closer to the query than c",
         "gone is not like the query",

@@ -62,8 +62,8 @@ def texts(panel) -> str:
 def settle(panel, jobs) -> None:
     """Let everything arrive, the measuring that waits for a rest included."""
     jobs.let_run()
-    panel._soon.timeout.emit()
-    panel.scores._rest.timeout.emit()
+    panel._refresh_timer.timeout.emit()
+    panel.scores._measure_timer.timeout.emit()
     jobs.let_run()
 
 
@@ -111,7 +111,7 @@ def test_without_judgements_it_says_how_to_make_one(asked, jobs):
 def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     compare(context, jobs, asked, 8, 2)
-    assert [row.words for row in asked.rows.rows] == [
+    assert [row.sentence for row in asked.rows.rows] == [
         "c8 is closer to the query than c2",
         "c5 is not like the query",
         "c4 is like the query",
@@ -189,11 +189,11 @@ def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
     assert not other.against
     at = asked.list.visualRect(asked.rows.index(0)).topLeft() + QPoint(60, 10)
     qtbot.mouseClick(asked.list.viewport(), LEFT, pos=at)
-    assert newest.words in asked.detail.text()
-    assert oldest.words in asked.detail.text()
+    assert newest.sentence in asked.detail.text()
+    assert oldest.sentence in asked.detail.text()
     assert "the same pair was judged both ways" in asked.detail.text()
     assert asked.list.contradicting == {oldest.id}
-    assert oldest.words in asked.list.tip(newest)
+    assert oldest.sentence in asked.list.tip(newest)
     operations.undo(context, [oldest.id])
     settle(asked, jobs)
     assert not asked.detail.isVisible()
@@ -240,7 +240,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
     score = refine_metric.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
-    monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
+    monkeypatch.setattr(operations, "fetch_score", lambda _context, show: show(score))
     asked.resize(296, 560)
     judge(context, jobs, asked, (4, True), (5, False))
     assert asked.scores.badge.kind == "unknown"
@@ -356,13 +356,13 @@ def test_other_queries_are_named(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     search_operations.ask(context, Query(case=context.state.columns.ids[9]))
     settle(asked, jobs)
-    assert asked.rows.rows[0].words == "c4 is like c0"
+    assert asked.rows.rows[0].sentence == "c4 is like c0"
 
 
 def test_what_nobody_sees_is_not_laid_out(asked, context, jobs):
     asked.hide()
     judge(context, jobs, asked, (4, True))
-    asked._soon.stop()
+    asked._refresh_timer.stop()
     assert asked.scores.accuracy.text() == ""
     asked.show()
     assert len(asked.rows.rows) == 1

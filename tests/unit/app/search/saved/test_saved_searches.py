@@ -19,7 +19,7 @@ def test_keeping_a_search_of_another_library_does_not_drop_the_one_before(contex
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         context.state.set_library(read_snapshot(path))
         context.state.set_query(Query(case))
-        autosave.keep()
+        autosave.save_now()
     context.jobs.let_run()
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         with open_library(path) as opened:

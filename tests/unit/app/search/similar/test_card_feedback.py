@@ -106,7 +106,7 @@ def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, cont
     assert panel.grid.deck().judgements == dict.fromkeys(chosen, -1)
     assert panel.grid.selected() == sorted(chosen, key=panel.grid.deck().place_of)
     # A thumb on one of those chosen speaks for all of them.
-    panel.card_feedback._thumb(chosen[1], -1)
+    panel.card_feedback._mark_card(chosen[1], -1)
     jobs.let_run()
     assert panel.grid.deck().judgements == {}
     operations.redo(context)
@@ -120,7 +120,7 @@ def test_a_thumb_outside_the_chosen_ones_speaks_for_its_case_alone(panel, contex
     panel.grid.set_current(row(panel, 0))
     panel.grid._choose(1, SHIFT)
     other = row(panel, 4)
-    panel.card_feedback._thumb(other, 1)
+    panel.card_feedback._mark_card(other, 1)
     jobs.let_run()
     assert panel.grid.deck().judgements == {other: 1}
 

@@ -12,6 +12,6 @@ def test_what_a_case_differs_in_has_room_on_two_lines(qtbot) -> None:
     qtbot.addWidget(strip)
     strip.resize(524, strip.sizeHint().height())
     strip.set_cases([StripCase(row, str(row), "4.5", NOTE) for row in range(6)])
-    room, small = strip.cell(0).width() - 50 - 12, text_cache(SMALL)
+    room, small = strip.cell_rect(0).width() - 50 - 12, text_cache(SMALL)
     assert max(map(small.width, _two_lines(NOTE, small.width, room))) <= room
-    assert strip.cell(strip.shown() - 1).right() < strip.width()
+    assert strip.cell_rect(strip.visible_count() - 1).right() < strip.width()

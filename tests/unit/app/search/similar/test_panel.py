@@ -94,7 +94,7 @@ def test_ranked_cases_are_cards_nearest_first(ranked):
     assert deck.alike.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
     assert deck.full == pytest.approx(2.5)
-    assert ranked.told == "99 in 12 ms"
+    assert ranked.status_text == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
 
@@ -136,7 +136,7 @@ def test_no_good_match_is_said(ranked, context):
 
 def test_what_is_hidden_is_counted(ranked, context):
     assert ranked.same_patient.text() == "Hide same patient (3)"
-    assert ranked.alike.text() == "Group near-duplicates (2)"
+    assert ranked.near_duplicates.text() == "Group near-duplicates (2)"
     context.state.set_asked(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
@@ -187,7 +187,7 @@ def test_its_button_leads_there(qtbot, panel, context, what):
 
 def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.same_patient, Qt.Key.Key_Space)
-    qtbot.keyClick(ranked.alike, Qt.Key.Key_Space)
+    qtbot.keyClick(ranked.near_duplicates, Qt.Key.Key_Space)
     jobs.let_run()
     assert searches[-1] == (ASKED, False, False)
     assert not context.state.hide_same_patient
@@ -320,8 +320,8 @@ class TestGreysAsTheQuerys:
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_window_level(WindowLevel(low, high, negative=negative))
-            assert panel._query_window_level._settled.isActive()
-            panel._query_window_level._settled.timeout.emit()
+            assert panel._query_window_level._delay.isActive()
+            panel._query_window_level._delay.timeout.emit()
             made.get(row)
             made._send_soon.timeout.emit()
             jobs.let_run()
@@ -333,10 +333,10 @@ class TestGreysAsTheQuerys:
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
         context.state.set_window_level(WindowLevel(0.0, 9.0))
-        panel._query_window_level._settled.timeout.emit()
+        panel._query_window_level._delay.timeout.emit()
         assert panel.grid._source is not usual
         context.state.set_window_level(None)
-        panel._query_window_level._settled.timeout.emit()
+        panel._query_window_level._delay.timeout.emit()
         assert panel.grid._source is usual
 
 

@@ -83,7 +83,7 @@ def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show)
     assert "<b>0.71</b>" in strip.estimate.text()
     assert "(0.49–0.87)" in strip.estimate.text()
     assert strip.scale.share == 0.71
-    assert [pole[1] for pole in strip.scale.poles] == ["B", "M"]
+    assert [pole[1] for pole in strip.scale.ends] == ["B", "M"]
     assert strip.badge.isVisible()
     assert strip.badge.kind == "held-out"
     assert "Support, not a diagnosis" in texts(strip)
@@ -95,7 +95,7 @@ def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show)
 def test_the_poles_stay_where_they_are_when_the_other_finding_leads(show):
     vote = replace(VOTE, finding="benign", counts={"benign": 7, "malignant": 3})
     scale = show(ranking(vote))._strip.scale
-    assert [pole[1] for pole in scale.poles] == ["B", "M"]
+    assert [pole[1] for pole in scale.ends] == ["B", "M"]
     assert scale.share == pytest.approx(0.29)
     assert scale.interval == pytest.approx((0.13, 0.51))
 
@@ -112,8 +112,8 @@ def test_of_several_findings_the_first_is_estimated(show, context):
     context.state.set_query(ASKED)
     vote = replace(VOTE, finding="b", findings=("a", "b", "c"))
     scale = show(ranking(vote))._strip.scale
-    assert scale.poles[0] is None
-    assert scale.poles[1][1] == "B"
+    assert scale.ends[0] is None
+    assert scale.ends[1][1] == "B"
     assert scale.share == 0.71
 
 
@@ -157,8 +157,8 @@ def test_a_library_that_grew_makes_the_estimate_stale(show, context):
 def test_cases_without_features_are_told_to_be_left_out(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(ASKED)
-    assert show(ranking()).told == "99 of 119"
-    assert show(ranking(compared=119)).told.startswith("119 in ")
+    assert show(ranking()).status_text == "99 of 119"
+    assert show(ranking(compared=119)).status_text.startswith("119 in ")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
     panel = show(ranking(no_good_match=True))
     assert panel.notice.isVisible()
     assert panel.notice.title.text() == "No close match in this library"
-    assert "farther than 99 % of this library's cases" in panel.notice.words.text()
+    assert "farther than 99 % of this library's cases" in panel.notice.detail.text()
     assert not panel._strip.estimate.isVisible()
     assert not show(ranking()).notice.isVisible()
 
@@ -204,7 +204,7 @@ def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
 def test_a_doubtful_query_is_warned_of(show):
     panel = show(ranking(warnings=("Draw the region to compare.",)))
     assert panel.notice.isVisible()
-    assert "Draw the region" in panel.notice.words.text()
+    assert "Draw the region" in panel.notice.detail.text()
     assert not panel.notice.change.isVisible()
 
 
@@ -247,7 +247,7 @@ def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, 
     panel = show(ranking(others=(case(2), case(4), case(30, rank=0))))
     others = panel.others
     assert others.isVisible()
-    assert [(one.lead, one.value) for one in others.strip.cases] == [
+    assert [(one.title, one.value) for one in others.strip.cases] == [
         ("2", "0.200"),
         ("4", "0.400"),
         ("", "3.000"),
@@ -257,7 +257,7 @@ def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, 
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"
     assert others.strip.cases[2].note == ""
-    assert "differs in outline" in others.strip.cases[0].words
+    assert "differs in outline" in others.strip.cases[0].text
     assert not panel.grab().isNull()
     assert not show(ranking()).others.isVisible()
 
@@ -273,7 +273,7 @@ def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     panel = show(ranking(others=(case(2), case(4), case(6))))
     strip, opened = panel.others.strip, []
     panel.compare_requested.connect(opened.append)
-    qtbot.mouseClick(strip, LEFT, pos=strip.cell(1).center())
+    qtbot.mouseClick(strip, LEFT, pos=strip.cell_rect(1).center())
     assert panel.grid.current() == 4
     strip.setFocus()
     qtbot.keyClick(strip, Qt.Key.Key_Right)
@@ -282,7 +282,7 @@ def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     assert strip.current() == 6
     qtbot.keyClick(strip, Qt.Key.Key_Left)
     qtbot.keyClick(strip, Qt.Key.Key_Return)
-    qtbot.mouseDClick(strip, LEFT, pos=strip.cell(0).center())
+    qtbot.mouseDClick(strip, LEFT, pos=strip.cell_rect(0).center())
     assert opened == [4, 2]
     assert "rank 2, c002, benign, distance 0.200" in strip.accessibleDescription()
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from semblance.app.search.why import explain_distance as operations
-from semblance.app.search.why.panel import LINES, QUIET_MS, WhyPanel
+from semblance.app.search.why.panel import MAX_ROWS, QUIET_MS, WhyPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
@@ -65,7 +65,7 @@ def asked(panel, context, table):
 
 
 def names(panel) -> list[str]:
-    return [line.name for line in panel.waterfall.lines]
+    return [line.name for line in panel.waterfall.contributions]
 
 
 def box_of(panel, group) -> QCheckBox:
@@ -119,9 +119,11 @@ def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, c
     first = context.state.ranking.ranked[0]
     assert asked.shown.case == first.case_id
     assert asked.waterfall.total_text == distance_text(first.distance)
-    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(first.distance, rel=1e-9)
+    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+        first.distance, rel=1e-9
+    )
     assert sorted(names(asked)) == [f"f{n}" for n in range(5)]
-    amounts = [line.amount for line in asked.waterfall.lines]
+    amounts = [line.amount for line in asked.waterfall.contributions]
     assert amounts == sorted(amounts, reverse=True)
     assert asked.sentence.text() == asked.shown.sentence
     assert "Rank 1" in asked.images._title.text()
@@ -195,7 +197,7 @@ def test_arrows_lead_from_box_to_box_and_space_toggles(asked, context, qtbot):
     assert boxes[0].hasFocus()
     qtbot.keyClick(boxes[0], Qt.Key.Key_Down)
     assert boxes[1].hasFocus()
-    group = asked.waterfall.lines[1].key
+    group = asked.waterfall.contributions[1].key
     qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
     context.jobs.let_run()
     assert context.state.search.without == (group,)
@@ -221,10 +223,12 @@ def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
     qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
     assert asked.waterfall.total_text == total
     assert asked.shown.kind == "Bits"
-    assert len(asked.waterfall.lines) <= LINES
-    assert all(not line.key for line in asked.waterfall.lines)
+    assert len(asked.waterfall.contributions) <= MAX_ROWS
+    assert all(not line.key for line in asked.waterfall.contributions)
     shown = context.state.ranking.ranked[0].distance
-    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(shown, rel=1e-9, abs=1e-12)
+    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+        shown, rel=1e-9, abs=1e-12
+    )
 
 
 def test_clicks_are_part_of_the_distance_told(asked, context, table):
@@ -283,13 +287,13 @@ def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot
             panel.follow(case.row)
             context.jobs.let_run()
     assert panel.images.query.shown.rings
-    assert panel.images.query.marked
+    assert panel.images.query.shows_marks
     qtbot.mouseClick(panel.images.marks, LEFT)
-    assert not panel.images.query.marked
-    assert not panel.images.case.marked
+    assert not panel.images.query.shows_marks
+    assert not panel.images.case.shows_marks
     again = WhyPanel(context)
     qtbot.addWidget(again)
-    assert not again.images.query.marked
+    assert not again.images.query.shows_marks
 
 
 def test_rows_of_a_table_have_no_images(asked):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from semblance.app.search.why.waterfall import Line, Waterfall
+from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.section_header import SectionHeader
 
@@ -13,7 +13,9 @@ def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
         waterfall = Waterfall()
         qtbot.addWidget(waterfall)
         waterfall.resize(290, 120)
-        waterfall.show_lines([Line(name, 0.4, key="a"), Line("Size", 0.6, key="b")], 1.0)
+        waterfall.show_contributions(
+            [Contribution(name, 0.4, key="a"), Contribution("Size", 0.6, key="b")], 1.0
+        )
         waterfall.show()
         qtbot.waitExposed(waterfall)
         widths.append(waterfall.rows[0].bar.width())
@@ -33,7 +35,9 @@ def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
     waterfall = Waterfall()
     qtbot.addWidget(waterfall)
     waterfall.resize(290, 120)
-    waterfall.show_lines([Line("word 22", 0.000646, key="a"), Line("others", 0.0074, key="b")], 0.008046)
+    waterfall.show_contributions(
+        [Contribution("word 22", 0.000646, key="a"), Contribution("others", 0.0074, key="b")], 0.008046
+    )
     waterfall.show()
     qtbot.waitExposed(waterfall)
     label = waterfall.rows[0]._amount

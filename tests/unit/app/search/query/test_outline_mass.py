@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.app.search.query.outline_lesion import outline_mass
+from semblance.app.search.query.outline_mass import outline_mass
 from semblance.app.viewer.image_view import ImageView
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region

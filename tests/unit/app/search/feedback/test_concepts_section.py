@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 
-from semblance.app.search.feedback.concepts_panel import STEPS
+from semblance.app.search.feedback.concepts_section import STEPS
 from semblance.app.shell import search_operations
 from semblance.app.window import case_menu
 from semblance.core.searches.query import Query
@@ -96,7 +96,7 @@ def test_the_slider_moves_the_ranking(qtbot, window):
     wait_for(window, lambda: window.state.asked.search.concepts == (("high", 6 / STEPS),))
     assert [case.case_id for case in window.state.ranking.ranked] != before
     assert row.value.text() == "+0.30"
-    assert window.panels.ranking.told == "by 1 concept"
+    assert window.panels.ranking.status_text == "by 1 concept"
     qtbot.mouseClick(row.bar, LEFT, pos=QPoint(2, row.bar.height() // 2))
     wait_for(window, lambda: window.state.asked.search.concepts[0][1] < 0.3)
     qtbot.keyClick(row.bar, Qt.Key.Key_Delete)
@@ -219,7 +219,7 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
 def test_an_empty_list_says_what_to_do(window):
     section = window.panels.side.concepts
     assert section.rows == []
-    assert "Mark a few of each" in section._told.text()
-    assert section._told.isVisible()
+    assert "Mark a few of each" in section._instructions.text()
+    assert section._instructions.isVisible()
     assert not section.undo.isVisible()
     assert not window.context.actions["concept_with"].isEnabled()
