@@ -25,7 +25,7 @@ from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy import lazy_part
-from semblance.app.shell.measured_on import measured_note, split_words
+from semblance.app.shell.measured_on import measured_note, split_text
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
@@ -406,4 +406,4 @@ class EvaluationPanel(Panel):
         metric = self._current_metric
         if metric is not None and not metric.has_held_out_cases:
             return tr("not tested: trained on all cases")
-        return split_words(self._state.metric.card) if self._state.metric is not None else ""
+        return split_text(self._state.metric.card) if self._state.metric is not None else ""

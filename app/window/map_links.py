@@ -65,7 +65,7 @@ class MapLinks(QObject):
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
         ranking = self._panels.ranking.grid
-        if ranking.deck().place_of(row) >= 0:
+        if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)
         self._panels.library.grid.set_current(row)
 

@@ -56,7 +56,7 @@ class Concepts(QObject):
 
     @property
     def available(self) -> set[str]:
-        """The conditions of commands that are met; see :class:`semblance.app.shell.state.State`."""
+        """The conditions of commands that are met; see :attr:`semblance.app.shell.state.State.available`."""
         writable = self._state.library is not None and self._state.library.writable
         return ({"concepts"} if self.facts and writable else set()) | (
             {"concepts changed"} if self._undo else set()
@@ -213,7 +213,7 @@ class Concepts(QObject):
             self._context.messages.info(tr("Concepts need a metric. Train one first."))
             return
         # The result of this call is newer than what is being read.
-        self._context.jobs.drop(_CHANNEL)
+        self._context.jobs.cancel_channel(_CHANNEL)
         self._start_job(function, path, metric.name, *args, then=then, **options)
 
     def _start_job(
@@ -226,7 +226,7 @@ class Concepts(QObject):
         **options: Any,
     ) -> None:
         job = self._context.jobs.run(
-            tr("Concepts"), function, path, *args, lane=Lane.ASK, quiet=True, channel=channel, **options
+            tr("Concepts"), function, path, *args, lane=Lane.SEARCH, quiet=True, channel=channel, **options
         )
 
         def show(facts: tuple[ConceptFacts, ...]) -> None:

@@ -184,7 +184,7 @@ class QuestionSession(QObject):
 
     def _show_end(self) -> None:
         self.problem = NoQuestion(
-            tr("All cases were judged") if self._state.judged else tr("No questions left"),
+            tr("All cases were judged") if self._state.judgement_count else tr("No questions left"),
             tr("Questions use training data of patients other than the query's."),
         )
 
@@ -196,7 +196,7 @@ class QuestionSession(QObject):
 
     def _drop_judged(self) -> None:
         """Drop a question about a case that was judged elsewhere in the meantime."""
-        asked, shown = self._state.asked, self.question
+        asked, shown = self._state.ranked_search, self.question
         if asked is None or shown is None or self._job is not None:
             return
         judged = {

@@ -156,7 +156,7 @@ class QuestionsPage(FullPage):
             self._ledger = self._state.ledger
             self.progress.clear()
         self._show()
-        judged = self._state.judged
+        judged = self._state.judgement_count
         if self._state.can_judge:
             question_operations.fetch_curve_score(
                 self._context, lambda score: self.progress.show_score(judged, score)
@@ -176,7 +176,7 @@ class QuestionsPage(FullPage):
 
     def _show(self) -> None:
         question, problem = self.session.question, self.session.problem
-        self.progress.show_counts(self.session.answered, self._state.judged)
+        self.progress.show_counts(self.session.answered, self._state.judgement_count)
         self.undo.setEnabled(self.session.can_undo)
         for button in self.buttons.values():
             button.setEnabled(question is not None)
@@ -218,7 +218,7 @@ class QuestionsPage(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.READ, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._show_case(case, viewed))

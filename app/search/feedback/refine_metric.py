@@ -69,16 +69,16 @@ def _change(
     path = state.path
     if path is None or search is None:
         return None
-    for channel in (_INFLUENCE, _SCORE, search_operations.READY):
-        context.jobs.drop(channel)
+    for channel in (_INFLUENCE, _SCORE, search_operations.PRELOAD):
+        context.jobs.cancel_channel(channel)
     job = context.jobs.run(
         tr("Saving a judgement"),
         function,
         path,
         search,
         *args,
-        k=search_operations.SHOWN,
-        lane=Lane.ASK,
+        k=search_operations.MAX_RESULTS,
+        lane=Lane.SEARCH,
         quiet=True,
         **options,
     )
@@ -87,13 +87,13 @@ def _change(
     def show(ranked_search: RankedSearch) -> None:
         # If the search changed in the meantime, its own ranking arrives.
         if state.path == path and state.search == ranked_search.search:
-            state.set_asked(ranked_search)
+            state.set_ranked_search(ranked_search)
 
     def fail(error: SemblanceError) -> None:
         context.messages.error(error)
         if state.path == path:
             # Show the marks that are really saved.
-            state.set_asked(state.asked)
+            state.set_ranked_search(state.ranked_search)
 
     job.done.connect(show)
     job.failed.connect(fail)
@@ -120,7 +120,7 @@ def check_metric(context: Context) -> None:
 
     # If the metric cannot be opened, ranking has failed and shown the error.
     context.jobs.run(
-        "", refine_metric.refusal, path, metric, lane=Lane.ASK, channel="refusal", quiet=True
+        "", refine_metric.refusal, path, metric, lane=Lane.SEARCH, channel="refusal", quiet=True
     ).done.connect(set_refusal)
 
 
@@ -135,7 +135,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
         state.path,
         state.search,
         k=k,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=_INFLUENCE,
     )
     return context.follow(job, then)
@@ -147,7 +147,13 @@ def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        "", refine_metric.held_out_score, state.path, state.search, lane=Lane.ASK, channel=_SCORE, quiet=True
+        "",
+        refine_metric.held_out_score,
+        state.path,
+        state.search,
+        lane=Lane.SEARCH,
+        channel=_SCORE,
+        quiet=True,
     )
     job.done.connect(then)
     return job
@@ -160,11 +166,13 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
     """
     state, search = context.state, context.state.search
     path = state.path
-    if path is None or search is None or state.asked is None:
+    if path is None or search is None or state.ranked_search is None:
         return None
     own_name = author(context)
     context.settings.set_text(AUTHOR, "" if author_name == account() else author_name)
-    authors_in_force = {entry.judgement.author for entry in state.asked.entries if entry.undone is None}
+    authors_in_force = {
+        entry.judgement.author for entry in state.ranked_search.entries if entry.undone is None
+    }
     authors = sorted(
         {
             author_name if author_in_force == own_name else author_in_force
@@ -179,7 +187,7 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
         search,
         name,
         authors=authors,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
     )
 
     def choose() -> None:
@@ -213,7 +221,7 @@ def _score(context: Context, path: Path, name: str) -> None:
 
     def show(_scores: object) -> None:
         if context.state.path == path:
-            library_operations.renew(context, lambda: search_operations.rank_by_scored(context, name))
+            library_operations.renew(context, lambda: search_operations.rank_after_scoring(context, name))
 
     job.done.connect(show)
     job.failed.connect(warn)

@@ -187,7 +187,7 @@ class RefinePanel(Panel):
 
     def _refresh(self) -> None:
         self._stale = False
-        state, ranked_search = self._state, self._state.asked
+        state, ranked_search = self._state, self._state.ranked_search
         entries = ranked_search.entries if ranked_search is not None else ()
         if ranked_search is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
@@ -241,7 +241,7 @@ class RefinePanel(Panel):
         self._show_contradictions(current.id if current is not None else NONE)
         self.scores.follow(ranked_search)
         writable = state.library is not None and state.library.writable
-        judged, undone = state.judged > 0, state.judged < len(entries)
+        judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
         enable(
             {
                 self.save: judged and writable and state.refusal is None,
@@ -256,14 +256,16 @@ class RefinePanel(Panel):
         # The longer label of the action needs the space.
         note = f"{total:,}" if self._influence_search else tr("{n:,} in the ledger", n=total)
         self.head.set_note(note if total else "")
-        shown = self._state.judged > 0 and self._state.refusal is None
+        shown = self._state.judgement_count > 0 and self._state.refusal is None
         self.head.set_action((_NO_INFLUENCE if self._influence_search else _INFLUENCE) if shown else "")
 
     def _show_contradictions(self, entry: int) -> None:
         """Show which judgements contradict the current one, and what to do."""
         row = self.rows.row_of(entry)
         against = row.against if row is not None else ()
-        n_contradictions = len(self._state.asked.contradictions) if self._state.asked is not None else 0
+        n_contradictions = (
+            len(self._state.ranked_search.contradictions) if self._state.ranked_search is not None else 0
+        )
         self.detail.setVisible(n_contradictions > 0)
         if row is None or not against:
             text = tr_n("{n} contradiction", "{n} contradictions", n_contradictions)

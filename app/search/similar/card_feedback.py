@@ -44,11 +44,11 @@ class CardFeedback(QObject):
         ) = None
         #: Library and metric for which it was requested whether judgements can refine the metric.
         self._checked_metric: tuple[Path | None, str] = (None, "")
-        self.bar = CompareBar(grid.comparing.cancel)
+        self.bar = CompareBar(grid.comparison.cancel)
         grid.set_multiple(True)
         grid.judged.connect(self._mark_card)
-        grid.comparing.compared.connect(self.compare)
-        grid.comparing.changed.connect(self._show_comparing)
+        grid.comparison.compared.connect(self.compare)
+        grid.comparison.changed.connect(self._show_comparing)
         self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._update_judging)
         self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._reset)
         self._update_judging()
@@ -94,7 +94,7 @@ class CardFeedback(QObject):
 
     def compare_current(self) -> None:
         """Use the current case as the closer case, or as the farther one if a comparison has begun."""
-        current, comparing = self._grid.current(), self._grid.comparing
+        current, comparing = self._grid.current(), self._grid.comparison
         if current != NONE and not comparing.finish(current):
             comparing.cancel() if comparing.pending else comparing.begin(current)
 
@@ -111,7 +111,7 @@ class CardFeedback(QObject):
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == mark for row in rows))
         if len(rows) == 1:
-            pending = self._grid.comparing.closer
+            pending = self._grid.comparison.closer
             words = (
                 tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")
             )
@@ -121,7 +121,7 @@ class CardFeedback(QObject):
 
     def _saved_marks(self) -> dict[int, tuple[int, int]]:
         """(mark, id of the judgement) by catalogue row, for the judgements in force of the current query."""
-        search, ranked_search, columns = self._state.search, self._state.asked, self._state.columns
+        search, ranked_search, columns = self._state.search, self._state.ranked_search, self._state.columns
         if search is None or ranked_search is None:
             return {}
         key = (ranked_search, search.query, columns)
@@ -158,7 +158,7 @@ class CardFeedback(QObject):
 
     def _reset(self) -> None:
         self._pending.clear()
-        self._grid.comparing.cancel()
+        self._grid.comparison.cancel()
 
     def _update_judging(self) -> None:
         metric = self._state.metric.name if self._state.metric else ""
@@ -181,8 +181,8 @@ class CardFeedback(QObject):
         return columns.ids[columns.index_of_row(row)]
 
     def _visible_case_ids(self) -> list[str]:
-        deck = self._grid.deck()
-        return [deck.columns.ids[deck.index(place)] for place in self._grid.visible_places()][:MAX_VISIBLE]
+        model = self._grid.model()
+        return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:MAX_VISIBLE]
 
 
 class CompareBar(QFrame):

@@ -73,7 +73,7 @@ class OtherDiagnoses(QFrame):
         def show(groups: list[str]) -> None:
             self._show_differences(dict(zip(rows, groups, strict=True)))
 
-        search_operations.differences(self._context, [case.case_id for case in cases], show)
+        search_operations.find_differences(self._context, [case.case_id for case in cases], show)
 
     def set_single_line(self, single_line: bool) -> None:
         """Show each case in a single line, where there is little space."""

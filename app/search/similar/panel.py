@@ -66,7 +66,7 @@ class RankingPanel(Panel):
             # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._set_option(hide_same_patient=on))
-        self.near_duplicates.toggled.connect(lambda on: self._set_option(fold_alike=on))
+        self.near_duplicates.toggled.connect(lambda on: self._set_option(group_duplicates=on))
 
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
@@ -138,7 +138,7 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         default_text = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
-        return self._compared_text(ranking) or adjustments_text(self._state.asked) or default_text
+        return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
 
     def _compared_text(self, ranking: SearchResult) -> str:
         """ "200 of 250" if some cases have no features; otherwise empty."""
@@ -153,15 +153,17 @@ class RankingPanel(Panel):
         self.view.set_value(name)
         self.grid.set_rows(name == "list")
 
-    def _set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
-        before = (self._state.hide_same_patient, self._state.fold_alike)
-        self._state.set_option(hide_same_patient=hide_same_patient, fold_alike=fold_alike)
-        if before != (self._state.hide_same_patient, self._state.fold_alike):
+    def _set_option(
+        self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None
+    ) -> None:
+        before = (self._state.hide_same_patient, self._state.group_duplicates)
+        self._state.set_option(hide_same_patient=hide_same_patient, group_duplicates=group_duplicates)
+        if before != (self._state.hide_same_patient, self._state.group_duplicates):
             search_operations.rank(self._context)
 
     def _show_options(self) -> None:
         self.same_patient.setChecked(self._state.hide_same_patient)
-        self.near_duplicates.setChecked(self._state.fold_alike)
+        self.near_duplicates.setChecked(self._state.group_duplicates)
 
     def _refresh(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
@@ -174,16 +176,16 @@ class RankingPanel(Panel):
             self._strip.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
-            self.grid.set_deck(CaseModel(columns))
+            self.grid.set_model(CaseModel(columns))
             self._show_next_step()
             return
         is_same_query, self._shown = ranking.query == self._shown, ranking.query
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
         glide = is_same_query and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_deck(self._case_model(ranking, columns), keep_place=is_same_query, glide=glide)
+        self.grid.set_model(self._case_model(ranking, columns), keep_place=is_same_query, glide=glide)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
-        self.notice.show_ranking(ranking, self._state.unusual)
+        self.notice.show_ranking(ranking, self._state.no_match_rate)
         if ranking is not self._others_shown_for:
             self._others_shown_for = ranking
             self.others.show_ranking(ranking, columns)
@@ -221,15 +223,15 @@ class RankingPanel(Panel):
         group = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
         if group is not None and group.alike:
             self._expanded ^= {group.row}
-            self.grid.set_deck(self._case_model(ranking, self._state.columns), keep_place=True)
+            self.grid.set_model(self._case_model(ranking, self._state.columns), keep_place=True)
 
     def _select_case(self, case_row: int) -> None:
         """Make a case with a different diagnosis current, if it is ranked."""
-        if self.grid.deck().place_of(case_row) >= 0:
+        if self.grid.model().place_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
     def _case_model(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
-        ranked = self._state.asked
+        ranked = self._state.ranked_search
         case_shifts = ranked.shifts if ranked is not None and ranked.shifts else (0,) * len(ranking.ranked)
         rows: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, case_shifts, strict=True):
@@ -328,7 +330,7 @@ class RankingPanel(Panel):
     def _search_with(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:

@@ -31,7 +31,7 @@ def explain(
     """Explain to ``done`` why ``case`` is at ``distance`` in a ranking. An unfinished explanation is dropped."""
     if context.state.path is None:
         return
-    context.jobs.drop(search_operations.READY)
+    context.jobs.cancel_channel(search_operations.PRELOAD)
     job = context.jobs.run(
         tr("Explaining"),
         explain_distance.explain_distance,
@@ -39,7 +39,7 @@ def explain(
         ranked_search.search,
         case,
         shown=distance,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=EXPLANATION_CHANNEL,
         quiet=True,
     )
@@ -80,8 +80,8 @@ def preload(context: Context, search: Search) -> None:
         explain_distance.preload_feature_groups,
         context.state.path,
         search,
-        lane=Lane.ASK,
-        channel=search_operations.READY,
+        lane=Lane.SEARCH,
+        channel=search_operations.PRELOAD,
         quiet=True,
     )
 

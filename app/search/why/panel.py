@@ -126,7 +126,7 @@ class WhyPanel(Panel):
         )
 
     def _refresh(self) -> None:
-        ranked_search, ranked_case = self._state.asked, self._ranked_case()
+        ranked_search, ranked_case = self._state.ranked_search, self._ranked_case()
         if ranked_search is None or ranked_case is None:
             self._clear()
             self._show_next_step()
@@ -150,12 +150,12 @@ class WhyPanel(Panel):
 
     def _preload(self) -> None:
         """Read the features before the first group is excluded."""
-        if self._state.asked is not None and self.isVisible():
-            explain_distance.preload(self._context, self._state.asked.search)
+        if self._state.ranked_search is not None and self.isVisible():
+            explain_distance.preload(self._context, self._state.ranked_search.search)
 
     def _clear(self) -> None:
         self._preload_delay.stop()
-        self._context.jobs.drop(explain_distance.EXPLANATION_CHANNEL)
+        self._context.jobs.cancel_channel(explain_distance.EXPLANATION_CHANNEL)
         self._request = self._explanation = None
         self.images.clear()
 

@@ -77,7 +77,7 @@ class WhyImages(QWidget):
 
     def clear(self) -> None:
         """Remove the images and drop the job that prepares new ones."""
-        self._context.jobs.drop(explain_distance.IMAGES_CHANNEL)
+        self._context.jobs.cancel_channel(explain_distance.IMAGES_CHANNEL)
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")
