@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.search.similar.card_feedback import CardFeedback
 from semblance.app.search.similar.counted_switch import CountedSwitch
@@ -21,7 +21,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -63,7 +63,7 @@ class RankingPanel(Panel):
         ):
             box.setChecked(True)
             box.setToolTip(tip)
-            # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
+            # They must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._set_option(hide_same_patient=on))
         self.near_duplicates.toggled.connect(lambda on: self._set_option(group_duplicates=on))
@@ -74,14 +74,18 @@ class RankingPanel(Panel):
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
-        for widget in (
-            self.same_patient,
-            self.near_duplicates,
-            self.options.button,
-            self.window_level,
-            self.view,
-        ):
+        self._switches = QWidget()
+        switches = hbox(self._switches, spacing=8)
+        switches.addWidget(self.same_patient)
+        switches.addWidget(self.near_duplicates)
+        # The switches are in the header or, if it has no space for them, in a line below it.
+        header_part, self._second_line = QWidget(), QWidget()
+        self._in_header = hbox(header_part)
+        self._below_header = hbox(self._second_line, margins=(12, 0, 8, 4))
+        self._below_header.addStretch(1)
+        for widget in (header_part, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)
+        self._place_switches()
         self._strip = SummaryStrip()
         self.notice = NoMatchNotice(self.options.show_menu)
         self.others = OtherDiagnoses(context, thumbnails)
@@ -112,6 +116,7 @@ class RankingPanel(Panel):
         self._pages.addWidget(self.grid)
         column = vbox(self)
         column.addWidget(self.header)
+        column.addWidget(self._second_line)
         column.addWidget(self._strip)
         column.addWidget(self.notice)
         column.addWidget(self.card_feedback.bar)
@@ -257,14 +262,17 @@ class RankingPanel(Panel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.others.set_single_line(self.height() < theme().px(TWO_LINES_HEIGHT))
-        self._show_switches()
+        self._place_switches()
 
-    def _show_switches(self) -> None:
-        """Show the two switches where the header has room for them; the menu Search has both too."""
-        switches = (self.same_patient, self.near_duplicates)
-        needed = theme().px(FIXED_HEADER) + sum(box.minimumSizeHint().width() for box in switches)
-        for box in switches:
-            box.setVisible(self.width() >= needed)
+    def _place_switches(self) -> None:
+        """Put the two switches into the header if it has space for them, or into a line below it."""
+        needed = sum(box.minimumSizeHint().width() for box in (self.same_patient, self.near_duplicates))
+        below = self.width() < theme().px(FIXED_HEADER) + needed
+        line = self._below_header if below else self._in_header
+        if line.indexOf(self._switches) < 0:
+            (self._in_header if below else self._below_header).removeWidget(self._switches)
+            line.insertWidget(0, self._switches)
+        self._second_line.setVisible(below)
 
     def _show_hidden_counts(self) -> None:
         """Show how many cases the two switches hide in the current ranking."""
