@@ -81,7 +81,7 @@ class RankingPanel(Panel):
         # The switches are in the header or, if it has no space for them, in a line below it.
         header_part, self._second_line = QWidget(), QWidget()
         self._in_header = hbox(header_part)
-        self._below_header = hbox(self._second_line, margins=(12, 0, 8, 4))
+        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
         self._below_header.addStretch(1)
         for widget in (header_part, self.options.button, self.window_level, self.view):
             self.header.add_action(widget)

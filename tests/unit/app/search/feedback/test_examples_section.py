@@ -108,7 +108,7 @@ def test_keys_make_examples_of_library_cases(qtbot, window):
     ]
 
 
-def test_tiles_change_sides_and_go_by_keys(qtbot, window):
+def test_keys_switch_and_remove_examples(qtbot, window):
     examples.add_cases(window.context, [row(window, 5), row(window, 9)], like=True)
     count(window, 2)
     strip = window.panels.query.examples
@@ -154,7 +154,7 @@ def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
     wait_for(window, lambda: strip._image(Query(image=image))[0] is not None)
 
 
-def test_a_file_is_chosen(window, monkeypatch, tmp_path):
+def test_choose_image_searches_with_the_file(window, monkeypatch, tmp_path):
     away = tmp_path / "away.png"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_a, **_k: (str(away), ""))
     window.context.actions["example_file"].trigger()
@@ -184,7 +184,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
     ]
 
 
-def test_another_query_begins_without_examples(window):
+def test_another_query_removes_the_examples(window):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
     search_operations.submit_query(window.context, Query(case=ids(window)[7]))
@@ -192,7 +192,7 @@ def test_another_query_begins_without_examples(window):
     assert window.panels.query.examples.tiles == []
 
 
-def test_a_metric_without_coordinates_says_so(window, monkeypatch):
+def test_metric_without_coordinates_shows_a_notice(window, monkeypatch):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
     window.state.set_metric("city")
@@ -222,7 +222,7 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
     assert names(window, like=False) == [ids(window)[8]]
 
 
-def test_the_words_of_the_ranking_count_what_moved_it(window):
+def test_header_counts_examples_and_concepts(window):
     asked = window.state.ranked_search
     assert adjustments_text(asked) == ""
     search = asked.search

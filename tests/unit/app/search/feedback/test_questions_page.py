@@ -124,7 +124,7 @@ def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
     assert len(said(context)) == 4
 
 
-def test_the_next_question_is_there_without_waiting_and_its_images_too(qtbot, page, jobs) -> None:
+def test_next_question_and_its_images_are_prefetched(qtbot, page, jobs) -> None:
     following = page.session.next
     assert following is not None
     qtbot.keyClick(page, Qt.Key.Key_N)
@@ -133,7 +133,7 @@ def test_the_next_question_is_there_without_waiting_and_its_images_too(qtbot, pa
     assert jobs.held, "keeping the answer goes on meanwhile"
 
 
-def test_cannot_say_asks_about_others_and_keeps_nothing(qtbot, page, context, jobs) -> None:
+def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, jobs) -> None:
     passed = set()
     for _ in range(4):
         asked = page.session.question
@@ -167,7 +167,7 @@ def test_escape_goes_back(qtbot, page) -> None:
         qtbot.keyClick(page, Qt.Key.Key_Escape)
 
 
-def test_a_key_held_down_answers_once(qtbot, page, context, jobs) -> None:
+def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
     from PySide6.QtCore import QEvent
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication
@@ -178,7 +178,7 @@ def test_a_key_held_down_answers_once(qtbot, page, context, jobs) -> None:
     assert said(context) == []
 
 
-def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, jobs) -> None:
+def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     for _ in range(3):
         page.session.answer(by_findings(context.state.columns, page.session.question))
         settle(qtbot, jobs)
@@ -191,7 +191,7 @@ def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, 
     )
 
 
-def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
+def test_findings_and_case_names_are_hidden(page, context) -> None:
     from PySide6.QtWidgets import QLabel
 
     asked = page.session.question
@@ -200,7 +200,7 @@ def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> N
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 
 
-def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs, tmp_path) -> None:
+def test_page_asks_about_library_cases_for_any_query(qtbot, context, jobs, tmp_path) -> None:
     outside = tmp_path / "outside.png"
     Image.new("L", (32, 32), 90).save(outside)
     ask(context, jobs, Query(image=outside))
@@ -212,7 +212,7 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
     assert page.session.question.query in context.state.columns.ids
 
 
-def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
+def test_metric_without_coordinates_shows_a_notice(qtbot, context, jobs) -> None:
     context.state.set_metric("city")
     ask(context, jobs)
     page = QuestionsPage(context)
@@ -223,7 +223,7 @@ def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
     assert "coordinates" in page.session.problem.title
 
 
-def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -> None:
+def test_read_only_library_shows_a_notice(qtbot, trained, jobs, monkeypatch) -> None:
     import dataclasses
 
     context = make_context(jobs)
@@ -238,7 +238,7 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 
-def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
+def test_session_ends_when_all_cases_are_judged(qtbot, page, context, jobs) -> None:
     for _ in range(400):
         if page.session.question is None:
             break
@@ -248,7 +248,7 @@ def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
     assert page.session.problem.title == "No questions left"
 
 
-def test_nothing_held_out_is_said(qtbot, page) -> None:
+def test_no_held_out_cases_is_shown(qtbot, page) -> None:
     page.progress.show_score(4, None)
     assert page.progress.curve.accessibleDescription() == NOTHING_HELD_OUT
     assert page.progress.value.text() == "–"
@@ -263,7 +263,7 @@ def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
 # In the Refine panel
 
 
-def test_a_image_is_pressed(qtbot, section, context, jobs) -> None:
+def test_click_on_an_image_answers(qtbot, section, context, jobs) -> None:
     asked = section.session.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
@@ -282,13 +282,13 @@ def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
     assert len(said(context)) == 2
 
 
-def test_another_query_brings_another_question(qtbot, section, context, jobs) -> None:
+def test_another_query_starts_another_session(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[5]))
     settle(qtbot, jobs)
     assert section.session.question.query == context.state.columns.ids[5]
 
 
-def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, context, jobs) -> None:
+def test_region_query_shows_why_there_is_no_question(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
     settle(qtbot, jobs)
     assert section.session.question is None
@@ -296,7 +296,7 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
     assert section.message.isVisible()
 
 
-def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
+def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, context, jobs) -> None:
     from semblance.app.search.feedback import refine_metric
     from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
@@ -307,7 +307,7 @@ def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, job
     assert asked.first not in (now.first, now.second)
 
 
-def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
+def test_action_requests_the_full_size_page(qtbot, section) -> None:
     with qtbot.waitSignal(section.full_size_requested):
         section.head.action_requested.emit()
 

@@ -7,7 +7,7 @@ from semblance.app.widgets.text_cache import text_cache
 NOTE = "differs in stripes 7.1 px wide"
 
 
-def test_what_a_case_differs_in_has_room_on_wrap_once(qtbot) -> None:
+def test_difference_fits_on_two_lines(qtbot) -> None:
     strip = CaseStrip("Nearest")
     qtbot.addWidget(strip)
     strip.resize(524, strip.sizeHint().height())

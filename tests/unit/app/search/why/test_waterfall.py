@@ -7,7 +7,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.section_header import SectionHeader
 
 
-def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
+def test_short_names_give_their_width_to_the_bars(qtbot) -> None:
     widths = []
     for name in ("Gabor, 5 px", "A name as long as that of any group of features"):
         waterfall = Waterfall()
@@ -22,7 +22,7 @@ def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
     assert widths[0] > widths[1] + 20
 
 
-def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
+def test_section_header_has_the_same_height_with_an_action(qtbot) -> None:
     head = SectionHeader("Contributions to the distance", note="untick to leave out")
     qtbot.addWidget(head)
     before = head.sizeHint().height()
@@ -31,7 +31,7 @@ def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
     assert head.sizeHint().height() == before
 
 
-def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
+def test_small_contributions_are_shown_in_full(qtbot) -> None:
     waterfall = Waterfall()
     qtbot.addWidget(waterfall)
     waterfall.resize(290, 120)
@@ -45,7 +45,7 @@ def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
     assert waterfall.total_text == "0.00805"
 
 
-def test_a_text_whose_middle_is_left_out_has_room(qtbot) -> None:
+def test_text_elided_in_the_middle_fits(qtbot) -> None:
     label = ElidedLabel("BDM+V refined", mode=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
     for width in range(30, 110):
