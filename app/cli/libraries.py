@@ -48,15 +48,26 @@ def import_(
     identified: Annotated[
         bool, typer.Option(help="Keep patient ids, dates and folders instead of replacing them by codes.")
     ] = False,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare", help="Then extract the default features and make the best metric on them current."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
     from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.library.prepare_library import prepare_library
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
-    print_document(result.to_json(), as_json, show_import)
-    if not result.added and not result.unchanged:
+        usable = result.added or result.unchanged
+        document = result.to_json()
+        if prepare and usable:
+            document["prepared"] = prepare_library(library, reporter=reporter).to_json()
+    print_document(document, as_json, show_import)
+    if not usable:
         raise SemblanceError(
             f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
             "Look at the reasons above, or name the --kind.",

@@ -61,7 +61,7 @@ class CalibrationPage(QWidget):
         calibration = None if self._metric is None else self._metric.calibration
         if calibration is None:
             return
-        self._state.set_picked(np.array(calibration.rows_of_bin(number), dtype=np.int64))
+        self._state.set_selected_rows(np.array(calibration.rows_of_bin(number), dtype=np.int64))
 
 
 def _why_not(metric: ScoredMetric | None) -> str:

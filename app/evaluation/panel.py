@@ -25,7 +25,7 @@ from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy import lazy_part
-from semblance.app.shell.measured_on import measured_note, split_words
+from semblance.app.shell.measured_on import measured_note, split_text
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
@@ -68,8 +68,8 @@ class EvaluationPanel(Panel):
     Each tab is built when it is first shown. ``map_built(MapPanel)``: the map is there from now on.
     """
 
-    extract_wanted = Signal()
-    train_wanted = Signal()
+    extract_requested = Signal()
+    train_requested = Signal()
     map_built = Signal(object)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
@@ -391,14 +391,14 @@ class EvaluationPanel(Panel):
                 tr("No features yet"),
                 tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
-                self.extract_wanted.emit,
+                self.extract_requested.emit,
             )
         else:
             self._empty.say(
                 tr("No metric yet"),
                 tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
 
     def _split(self) -> str:
@@ -406,4 +406,4 @@ class EvaluationPanel(Panel):
         metric = self._current_metric
         if metric is not None and not metric.has_held_out_cases:
             return tr("not tested: trained on all cases")
-        return split_words(self._state.metric.card) if self._state.metric is not None else ""
+        return split_text(self._state.metric.card) if self._state.metric is not None else ""

@@ -37,7 +37,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
         if not found.rows:
             context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
             return
-        state.set_picked(np.array(sorted(found.rows), dtype=np.int64))
+        state.set_selected_rows(np.array(sorted(found.rows), dtype=np.int64))
         context.messages.info(
             tr(
                 "Library shows the {n} hardest of {asked:,} held-out queries: "
@@ -66,5 +66,5 @@ def score(context: Context) -> Job | None:
         channel="score",
     )
     name = state.metric.name
-    again = partial(search_operations.rank_by_scored, context, name)
+    again = partial(search_operations.rank_after_scoring, context, name)
     return context.follow(job, lambda _result: library_operations.renew(context, again))

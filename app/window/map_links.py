@@ -42,7 +42,7 @@ class MapLinks(QObject):
     def _begin(self, panel: MapPage) -> None:
         self._map = panel
         panel.chosen.connect(self._chosen)
-        panel.menu_wanted.connect(self._panels.case_menu_requested)
+        panel.menu_requested.connect(self._panels.case_menu_requested)
         panel.view.set_current(self._current)
         self._selected()
 
@@ -65,7 +65,7 @@ class MapLinks(QObject):
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
         ranking = self._panels.ranking.grid
-        if ranking.deck().place_of(row) >= 0:
+        if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)
         self._panels.library.grid.set_current(row)
 

@@ -44,7 +44,7 @@ class MapPage(QWidget):
     """Maps once it is first seen, and again when asked to; ``chosen(row)`` is a case clicked on."""
 
     chosen = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__()
@@ -104,10 +104,10 @@ class MapPage(QWidget):
         state = self._state
         self.view.chosen.connect(self.chosen)
         self.view.activated.connect(self._ask)
-        self.view.menu_wanted.connect(self.menu_wanted)
-        self.view.picked.connect(state.set_picked)
+        self.view.menu_requested.connect(self.menu_requested)
+        self.view.picked.connect(state.set_selected_rows)
         self._key.changed.connect(lambda: self.view.set_only(self._key.shown()))
-        self.clear.clicked.connect(lambda: state.set_picked(None))
+        self.clear.clicked.connect(lambda: state.set_selected_rows(None))
         self.again.clicked.connect(self.make)
         self.stop.clicked.connect(self._stop)
         state.changed.connect(self._follow_state)
@@ -244,7 +244,7 @@ class MapPage(QWidget):
         )
 
     def _tell_picked(self) -> None:
-        picked, columns = self._state.picked, self._state.columns
+        picked, columns = self._state.selected_rows, self._state.columns
         self.view.set_marked(picked)
         self.picked.setVisible(picked is not None)
         self.clear.setVisible(picked is not None)
@@ -268,12 +268,12 @@ class MapPage(QWidget):
 
     def mark(self, rows: Rows | None) -> None:
         """Let cases chosen elsewhere stand out; nothing chosen gives back what was chosen here."""
-        self.view.set_marked(self._state.picked if rows is None or len(rows) < 2 else rows)
+        self.view.set_marked(self._state.selected_rows if rows is None or len(rows) < 2 else rows)
 
     def _ask(self, row: int) -> None:
         index = self._state.columns.index_of_row(row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
     # Saving
 

@@ -50,7 +50,7 @@ _BY_KEYS = (
 class MapView(QWidget):
     """Signals speak of catalogue rows: ``chosen(row)`` click or arrow key · ``activated(row)`` double click
     or Enter · ``picked(rows)`` by a line drawn around them, Space or Ctrl+A; an empty array for none ·
-    ``menu_wanted(row, position)``.
+    ``menu_requested(row, position)``.
 
     The wheel zooms, the middle button or Ctrl and drag moves; 0 shows all.
     """
@@ -58,7 +58,7 @@ class MapView(QWidget):
     chosen = Signal(int)
     activated = Signal(int)
     picked = Signal(object)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, thumbnails: ThumbnailSource | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -315,7 +315,7 @@ class MapView(QWidget):
         else:
             place = self.points.nearest(event.pos().x(), event.pos().y(), REACH, self.drawn)
         if place != NONE:
-            self.menu_wanted.emit(int(self._points.rows[place]), where)
+            self.menu_requested.emit(int(self._points.rows[place]), where)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         steps = event.angleDelta().y() / 120

@@ -68,10 +68,10 @@ def test_it_says_what_to_do_first(panel, context, qtbot):
     empty = panel._empty
     assert empty.isVisible()
     context.state.set_library(replace(BOARD, metrics=(), feature_sets=()))
-    with qtbot.waitSignal(panel.extract_wanted):
+    with qtbot.waitSignal(panel.extract_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
     context.state.set_library(replace(BOARD, metrics=()))
-    with qtbot.waitSignal(panel.train_wanted):
+    with qtbot.waitSignal(panel.train_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
     context.state.set_library(BOARD)
     assert not empty.isVisible()
@@ -149,7 +149,7 @@ def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypa
     context.state.set_library(snapshot(metric("good", 0.9)))
     qtbot.mouseClick(panel.overview.accuracy.view, Qt.MouseButton.LeftButton)
     jobs.let_run()
-    assert context.state.picked.tolist() == [3, 7]
+    assert context.state.selected_rows.tolist() == [3, 7]
     qtbot.keyClick(panel.overview.roc.view, Qt.Key.Key_Return)
     jobs.let_run()
     assert asked == [("good", ""), ("good", panel._finding)]
@@ -310,11 +310,11 @@ def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context,
     assert page.bins.item(0, 1).text() == str(made.bins[0].n)
     assert "calibration error" in page.plot.view.accessibleDescription()
     qtbot.mouseClick(page.bins.viewport(), LEFT, pos=page.bins.visualItemRect(page.bins.item(1, 0)).center())
-    assert context.state.picked.tolist() == sorted(made.rows_of_bin(1))
+    assert context.state.selected_rows.tolist() == sorted(made.rows_of_bin(1))
     qtbot.keyClick(page.bins, Qt.Key.Key_Home)
     page.bins.setCurrentCell(0, 0)
     qtbot.keyClick(page.bins, Qt.Key.Key_Return)
-    assert context.state.picked.tolist() == sorted(made.rows_of_bin(0))
+    assert context.state.selected_rows.tolist() == sorted(made.rows_of_bin(0))
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def test_what_is_picked_is_told_and_forgotten(panel, jobs, qtbot):
     jobs.let_run()
     rows = panel.map.rows[:7]
     panel.view.picked.emit(rows)
-    assert panel.state.picked.tolist() == rows.tolist()
+    assert panel.state.selected_rows.tolist() == rows.tolist()
     counts = np.unique([panel.state.columns.finding_name(i) for i in range(7)], return_counts=True)
     for name, count in zip(*counts, strict=True):
         assert f"{count} {name}" in panel.picked.text()
     panel.clear.click()
-    assert panel.state.picked is None
+    assert panel.state.selected_rows is None
     assert not panel.picked.isVisible()
 
 
@@ -89,7 +89,7 @@ def test_the_query_and_its_nearest_are_marked(panel, jobs):
     jobs.let_run()
     query = Query(case=panel.state.columns.ids[4])
     panel.state.set_query(query)
-    panel.state.set_asked(asked_for(nearest_cases(panel.trained, "plain", query, k=12)))
+    panel.state.set_ranked_search(asked_for(nearest_cases(panel.trained, "plain", query, k=12)))
     marks = panel.view._marks
     assert marks.query == int(panel.state.columns.case_row[4])
     assert marks.ranked == [line.row for line in panel.state.ranking.ranked]
