@@ -16,6 +16,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+
 #: Ending of the name a file has until it is whole.
 TEMPORARY = ".part"
 #: Older temporary files and folders belong to a program that was killed.
@@ -24,16 +27,47 @@ _ABANDONED_S = 24 * 3600
 _NAME_CHARACTERS = 40
 #: What network and foreign file systems answer that cannot force a folder to the disk.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Make ``content`` the content of ``path``; see :func:`replacing`.
 
     Raises:
-        OSError: ``path`` cannot be written; whatever was there is unchanged.
+        SemblanceError: the folder is missing or may not be written to, or the disk is full; whatever was at
+            ``path`` is unchanged.
     """
-    with replacing(path, durable=durable) as temporary, temporary.open("xb") as file:
-        file.write(content)
+    try:
+        with replacing(path, durable=durable) as temporary, temporary.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        raise _write_error(path, error) from error
+
+
+def _write_error(path: Path, error: OSError) -> SemblanceError:
+    if error.errno in _NO_SPACE:
+        return SemblanceError(
+            tr_lazy("The disk is full: {path} was not written.", path=path),
+            "Free some space, or choose another folder.",
+        )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return SemblanceError(
+            tr_lazy("{path} was not written: there is no folder {parent}.", path=path, parent=path.parent),
+            "Choose a folder that exists.",
+        )
+    if error.errno == errno.EISDIR:
+        return SemblanceError(
+            tr_lazy("{path} was not written: it is a folder.", path=path), "Choose another name."
+        )
+    if error.errno == errno.ENAMETOOLONG:
+        return SemblanceError(
+            tr_lazy("{path}… was not written: the name is too long.", path=path.name[:60]),
+            "Choose a shorter one.",
+        )
+    return SemblanceError(
+        tr_lazy("{path} was not written: {reason}.", path=path, reason=error.strerror or error),
+        "Choose a folder you may write to, or close the file where it is open.",
+    )
 
 
 @contextlib.contextmanager

@@ -36,9 +36,9 @@ class ExperimentCommands(QObject):
         dialog = self._parent.findChild(ExperimentsDialog)
         if dialog is None:
             dialog = ExperimentsDialog(self._context, self._parent)
-            dialog.case_wanted.connect(partial(self._show_case, dialog))
+            dialog.case_requested.connect(partial(self._show_case, dialog))
             dialog.results.preview.set_source(self._thumbnails)
-            dialog.help_wanted.connect(partial(self.help_requested.emit, "experiments"))
+            dialog.help_requested.connect(partial(self.help_requested.emit, "experiments"))
         dialog.form.offer(self._context.state.library, self._context.state.features)
         dialog.show()
         dialog.raise_()

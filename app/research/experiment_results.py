@@ -38,9 +38,9 @@ from semblance.core.research.titles import (
 
 
 class ExperimentResults(QWidget):
-    """``case_wanted(library, row)``: a case whose image is to be seen; the owner places ``protocol``."""
+    """``case_requested(library, row)``: a case whose image is to be seen; the owner places ``protocol``."""
 
-    case_wanted = Signal(str, int)
+    case_requested = Signal(str, int)
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -258,7 +258,7 @@ class ExperimentResults(QWidget):
         if case is None:
             self._worst_told.setText(tr("A row of a table has no image."))
         elif library:
-            self.case_wanted.emit(library, case)
+            self.case_requested.emit(library, case)
 
     def _library(self) -> str:
         """The library whose worst queries are shown; empty for a table."""

@@ -43,10 +43,10 @@ _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
 class ExperimentsDialog(Dialog):
-    """``case_wanted(library, row)``: a case whose image is to be seen; ``help_wanted``."""
+    """``case_requested(library, row)``: a case whose image is to be seen; ``help_requested``."""
 
-    case_wanted = Signal(str, int)
-    help_wanted = Signal()
+    case_requested = Signal(str, int)
+    help_requested = Signal()
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class ExperimentsDialog(Dialog):
         self.export_button.setMenu(exports)
         help_button = QPushButton(tr("Help"))
         help_button.setIcon(icon("help"))
-        help_button.clicked.connect(self.help_wanted)
+        help_button.clicked.connect(self.help_requested)
         for button in (self.run_button, self.open_button, self.place, help_button):
             button.setAutoDefault(False)
         self._problem = WrappedLabel(role="error")
@@ -145,7 +145,7 @@ class ExperimentsDialog(Dialog):
         self.cancel_button.clicked.connect(self.cancel)
         self.open_button.clicked.connect(self._choose_experiment)
         self.resume_button.clicked.connect(self.resume)
-        self.results.case_wanted.connect(self.case_wanted)
+        self.results.case_requested.connect(self.case_requested)
         theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:

@@ -38,13 +38,13 @@ _ROW = 24
 
 
 class _Table(QTableView):
-    """``copy_wanted``: Ctrl+C, which would copy one cell only."""
+    """``copy_requested``: Ctrl+C, which would copy one cell only."""
 
-    copy_wanted = Signal()
+    copy_requested = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_wanted.emit()
+            self.copy_requested.emit()
         else:
             super().keyPressEvent(event)
 
@@ -77,12 +77,12 @@ class HeaderDialog(Dialog):
         head = self.table.horizontalHeader()
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         head.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
-        self.search.down_wanted.connect(self.table.setFocus)
+        self.search.down_pressed.connect(self.table.setFocus)
         self.notice = EmptyState()
         self.pages = QStackedWidget()
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.notice)
-        self.table.copy_wanted.connect(self.copy_rows)
+        self.table.copy_requested.connect(self.copy_rows)
         copy = QAction(tr("Copy rows\tCtrl+C"), self.table)
         copy.triggered.connect(self.copy_rows)
         self.table.addAction(copy)
@@ -125,7 +125,7 @@ class HeaderDialog(Dialog):
                 library,
                 what,
                 place,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 channel="header",
                 quiet=True,
             )

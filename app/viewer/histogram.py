@@ -36,10 +36,10 @@ def bar_heights(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 class HistogramStrip(QWidget):
     """Handles at the black and the white end; between them both move. ``window_changed`` tells the user's
-    changes only; ``auto_wanted`` a double click."""
+    changes only; ``auto_requested`` a double click."""
 
     window_changed = Signal(object)
-    auto_wanted = Signal()
+    auto_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -129,7 +129,7 @@ class HistogramStrip(QWidget):
         self._drag = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.auto_wanted.emit()
+        self.auto_requested.emit()
 
     # Keyboard
 
@@ -151,7 +151,7 @@ class HistogramStrip(QWidget):
             case Qt.Key.Key_Down:
                 width -= step
             case Qt.Key.Key_0:
-                self.auto_wanted.emit()
+                self.auto_requested.emit()
                 return
             case _:
                 super().keyPressEvent(event)

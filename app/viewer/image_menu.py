@@ -34,7 +34,7 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     words.toggled.connect(view.show_words)
     menu.addSeparator()
     if view.editable:
-        outline = menu.addAction(tr("Outline the mass in the region"), view.refine_wanted.emit)
+        outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
@@ -87,7 +87,7 @@ def save_seen(view: ImageView, context: Context, path: Path) -> None:
         image.setText(key, "")
     if image.save(str(path)):
         context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
-        exports.note(context, "image as seen", path.suffix)
+        exports.log_export(context, "image as seen", path.suffix)
     else:
         context.messages.warning(
             tr("{name} could not be written.", name=path.name), tr("Choose another folder.")

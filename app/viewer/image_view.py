@@ -47,19 +47,19 @@ class ImageView(QWidget):
     """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
 
     ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
-    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that image pixel;
-    ``refine_wanted``: what lies in the region drawn.
-    ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_wanted``:
+    ``view_changed`` zoom and place. ``segment_requested(x, y)``: outline what lies at that image pixel;
+    ``refine_requested``: what lies in the region drawn.
+    ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_requested``:
     begin or end running through them. ``located(x, y)``: where the cross is wanted.
     """
 
     window_changed = Signal(object)
     tool_changed = Signal(str)
     view_changed = Signal()
-    segment_wanted = Signal(int, int)
-    refine_wanted = Signal()
+    segment_requested = Signal(int, int)
+    refine_requested = Signal()
     scrolled = Signal(int)
-    run_wanted = Signal()
+    run_requested = Signal()
     located = Signal(float, float)
     inverted_changed = Signal(bool)
 

@@ -92,7 +92,7 @@ class Pointer:
             if not self.region.press(at, view, draw=False):
                 x, y = view.to_image(at.x(), at.y())
                 if 0 <= x < view.width and 0 <= y < view.height:
-                    self._view.segment_wanted.emit(int(x), int(y))
+                    self._view.segment_requested.emit(int(x), int(y))
             return True
         draw = self.tool in tools.BOXES
         return self.region.press(at, view, draw=draw, ellipse=self.tool == tools.ELLIPSE)

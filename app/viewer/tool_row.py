@@ -33,14 +33,14 @@ _RULE = 1
 
 
 class ToolRow(QWidget):
-    """``tool_wanted(name)``, ``undo_wanted()`` and ``auto_wanted()`` tell what was pressed.
+    """``tool_requested(name)``, ``undo_requested()`` and ``auto_requested()`` tell what was pressed.
 
     Where there is no room for all of it, the last of the tools stand in a menu behind ``more``.
     """
 
-    tool_wanted = Signal(str)
-    undo_wanted = Signal()
-    auto_wanted = Signal()
+    tool_requested = Signal(str)
+    undo_requested = Signal()
+    auto_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class ToolRow(QWidget):
             button.setObjectName(f"tool-{tool.name}")
             button.setCheckable(True)
             button.setChecked(tool.name == tools.SELECT)
-            button.clicked.connect(lambda _checked=False, name=tool.name: self.tool_wanted.emit(name))
+            button.clicked.connect(lambda _checked=False, name=tool.name: self.tool_requested.emit(name))
             self._group.addButton(button)
             self.tools[tool.name] = button
             row.addWidget(button)
@@ -69,11 +69,11 @@ class ToolRow(QWidget):
         row.addSpacing(_BESIDE)
         self.undo = header_button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
-        self.undo.clicked.connect(self.undo_wanted)
+        self.undo.clicked.connect(self.undo_requested)
         row.addWidget(self.undo)
         row.addStretch(1)
         self.auto = AutoButton()
-        self.auto.clicked.connect(self.auto_wanted)
+        self.auto.clicked.connect(self.auto_requested)
         row.addWidget(self.auto)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         theme_signals.changed.connect(self._make_room)

@@ -78,4 +78,4 @@ class ViewKeys:
 
     def _run(self) -> None:
         if self._view.scrolls:
-            self._view.run_wanted.emit()
+            self._view.run_requested.emit()

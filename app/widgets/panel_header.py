@@ -19,14 +19,14 @@ HEIGHT = 32
 
 
 class _Header(QFrame):
-    help_wanted = Signal()
+    help_requested = Signal()
 
     def __init__(self, parent: QWidget | None, *, help_button: bool) -> None:
         super().__init__(parent)
         set_look(self, role="header")
         self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
         self._help = header_button("help", tr("Help for this panel (F1)"))
-        self._help.clicked.connect(self.help_wanted)
+        self._help.clicked.connect(self.help_requested)
         # Shown before it has its place, it would be a window for a moment.
         if not help_button:
             self._help.hide()
@@ -56,7 +56,7 @@ class _Header(QFrame):
 
 
 class PanelHeader(_Header):
-    """``title`` in bold, ``second`` behind it; ``help_wanted`` when its question mark is pressed."""
+    """``title`` in bold, ``second`` behind it; ``help_requested`` when its question mark is pressed."""
 
     def __init__(
         self, title: str, second: str = "", parent: QWidget | None = None, *, help_button: bool = True

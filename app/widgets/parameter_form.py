@@ -45,7 +45,7 @@ class ParameterForm(QWidget):
         super().__init__(parent)
         self._rows: dict[str, _Row] = {}
         self._header = SectionHeader(title)
-        self._header.action_wanted.connect(self.set_paper_values)
+        self._header.action_requested.connect(self.set_paper_values)
         self._meaning = WrappedLabel(role="small")
         self._meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._grid = QGridLayout()

@@ -67,12 +67,12 @@ class ThinBar(QProgressBar):
 class ProgressLine(QWidget):
     """One job. ``compact`` puts everything on one line, for the status bar.
 
-    ``pause_wanted`` · ``stop_wanted`` (keep the best so far) · ``cancel_wanted``.
+    ``pause_requested`` · ``stop_requested`` (keep the best so far) · ``cancel_requested``.
     """
 
-    pause_wanted = Signal()
-    stop_wanted = Signal()
-    cancel_wanted = Signal()
+    pause_requested = Signal()
+    stop_requested = Signal()
+    cancel_requested = Signal()
 
     def __init__(
         self,
@@ -89,9 +89,9 @@ class ProgressLine(QWidget):
         self._left = ElidedLabel(role="second")
         self.bar = ThinBar()
         self.bar.setAccessibleName(title)
-        self._pause = _button("pause", tr("Pause"), self.pause_wanted)
-        self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_wanted)
-        self._cancel = _button("close", tr("Cancel"), self.cancel_wanted)
+        self._pause = _button("pause", tr("Pause"), self.pause_requested)
+        self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_requested)
+        self._cancel = _button("close", tr("Cancel"), self.cancel_requested)
         # Shown without a parent they would be windows for a moment.
         for button, wanted in ((self._pause, can_pause), (self._stop, can_stop)):
             if not wanted:

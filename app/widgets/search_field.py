@@ -14,10 +14,10 @@ PAUSE_MS = 60
 
 
 class SearchField(QLineEdit):
-    """``searched(text)`` follows typing, after a short pause; ``down_wanted`` when Down leaves the field."""
+    """``searched(text)`` follows typing, after a short pause; ``down_pressed`` when Down leaves the field."""
 
     searched = Signal(str)
-    down_wanted = Signal()
+    down_pressed = Signal()
 
     def __init__(
         self, hint: str = tr("Filter cases"), parent: QWidget | None = None, *, sign: str = "filter"
@@ -40,7 +40,7 @@ class SearchField(QLineEdit):
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() == Qt.Key.Key_Down:
-            self.down_wanted.emit()
+            self.down_pressed.emit()
         else:
             super().keyPressEvent(event)
 

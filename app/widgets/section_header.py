@@ -13,12 +13,12 @@ from semblance.core.language import tr
 
 
 class SectionHeader(QWidget):
-    """``title`` in bold, ``note`` behind it in grey, and a link ``action`` that emits ``action_wanted``.
+    """``title`` in bold, ``note`` behind it in grey, and a link ``action`` that emits ``action_requested``.
 
     With ``foldable`` the title is a button with an arrow; ``unfolded(bool)`` tells whether it is open.
     """
 
-    action_wanted = Signal()
+    action_requested = Signal()
     unfolded = Signal(bool)
 
     def __init__(
@@ -40,7 +40,7 @@ class SectionHeader(QWidget):
         self._note.set_short(" ")
         self._action = QPushButton(action)
         self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self._action.clicked.connect(self.action_wanted)
+        self._action.clicked.connect(self.action_requested)
         set_look(self._action, link=True)
         layout = hbox(self, spacing=2 if foldable else 6)
         if foldable:

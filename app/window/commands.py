@@ -95,7 +95,7 @@ class Commands(QObject):
             "next_case": partial(self.step, 1),
             "previous_case": partial(self.step, -1),
             "region": self.draw_region,
-            "whole_image": partial(search_operations.ask_region, context, None),
+            "whole_image": partial(search_operations.submit_region, context, None),
             "show_alike": self.show_near_duplicates,
             "no_good_match": self.show_options,
             "why": partial(layout.show_side, "why"),
@@ -168,9 +168,9 @@ class Commands(QObject):
     def ask_case(self) -> None:
         """Search with the region drawn on the case that is compared, else with a whole case."""
         if self._full.comparing and self._panels.compare.drawn is not None:
-            self._panels.compare.ask_region()
+            self._panels.compare.search_with_region()
         else:
-            self._panels.cases_in_use().ask_current()
+            self._panels.cases_in_use().search_current()
 
     def copy_case_id(self) -> None:
         """Copy the id of the current case."""
@@ -230,7 +230,7 @@ class Commands(QObject):
 
     def show_near_duplicates(self) -> None:
         """Show the near-duplicates of the current case beside it, or group them again."""
-        self._panels.ranking.show_alike()
+        self._panels.ranking.toggle_near_duplicates()
 
     def show_options(self) -> None:
         """How near a case must be to count as a match."""
@@ -240,11 +240,11 @@ class Commands(QObject):
 
     def judge(self, verdict: int) -> None:
         """More (1) or less (-1) like the current case."""
-        self._panels.ranking.judging.judge(verdict)
+        self._panels.ranking.card_feedback.judge(verdict)
 
     def judge_closer(self) -> None:
         """The current case is closer to the query than another."""
-        self._panels.ranking.judging.compare_current()
+        self._panels.ranking.card_feedback.compare_current()
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
@@ -261,7 +261,7 @@ class Commands(QObject):
     def refine(self) -> None:
         """Show the judgements; the keyboard goes to the newest."""
         self._layout.show_side("refine")
-        self._panels.side.refine.go_to_judgements()
+        self._panels.side.refine.focus_judgements()
 
     def name_concept(self) -> None:
         """Ask for the name of a new concept in the Refine panel."""
@@ -271,11 +271,11 @@ class Commands(QObject):
     def save_refined(self) -> None:
         """Ask for a name, then save the refined metric."""
         state = self._context.state
-        if state.library is None or state.search is None or "judged" not in state.there:
+        if state.library is None or state.search is None or "judgements" not in state.available:
             return
         taken = [metric.name for metric in state.library.metrics]
         author = refine_metric.author(self._context)
-        dialog = SaveRefinedDialog(state.search.metric, state.judged, taken, author, self._window)
+        dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             refine_metric.save_metric(self._context, dialog.name(), dialog.author())
         dialog.deleteLater()

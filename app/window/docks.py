@@ -52,7 +52,7 @@ class _Room(QWidget):
 class Dock(QDockWidget):
     """A panel in a dock. ``wanted``: the user has not closed it; ``folded``: only a rail of it is shown."""
 
-    help_wanted = Signal(str)
+    help_requested = Signal(str)
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Dock(QDockWidget):
         self._panel = panel
         if header is None:
             bar = _Title(self, title, actions)
-            bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
+            bar.help_requested.connect(lambda: self.help_requested.emit(name))
             header = bar
         self._bar = header
         # Nothing is taken out of a dock that folds: every widget in it would be dressed anew.

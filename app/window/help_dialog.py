@@ -64,7 +64,7 @@ class HelpDialog(Dialog):
         self.shown = ""
         self.search = SearchField(tr("Search the help"), sign="search")
         self.search.searched.connect(self._search)
-        self.search.down_wanted.connect(self._into_list)
+        self.search.down_pressed.connect(self._into_list)
         self.search.returnPressed.connect(self._into_list)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Pages of the help"))

@@ -14,10 +14,10 @@ WIDTH = 40
 
 
 class LibraryIconBar(Panel):
-    """``open_wanted(what)``: "" the panel, "filter" its filter."""
+    """``open_requested(what)``: "" the panel, "filter" its filter."""
 
-    open_wanted = Signal(str)
-    add_wanted = Signal()
+    open_requested = Signal(str)
+    add_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,12 +29,12 @@ class LibraryIconBar(Panel):
             ("filter", tr("Filter the cases (Ctrl+F)"), "filter"),
         ):
             button = header_button(name, tip)
-            button.clicked.connect(lambda _=False, what=what: self.open_wanted.emit(what))
+            button.clicked.connect(lambda _=False, what=what: self.open_requested.emit(what))
             column.addWidget(button)
             buttons.append(button)
         self._first = buttons[0]
         add = header_button("folder-plus", tr("Add images to this library (Ctrl+I)"))
-        add.clicked.connect(self.add_wanted)
+        add.clicked.connect(self.add_requested)
         column.addWidget(add)
         column.addStretch(1)
         theme_signals.changed.connect(self.fit)

@@ -41,8 +41,8 @@ class JobsDialog(Dialog):
 
     def _add(self, job: Job) -> None:
         line = ProgressLine(job.title, can_stop=job.can_stop)
-        line.cancel_wanted.connect(job.cancel)
-        line.stop_wanted.connect(job.stop)
+        line.cancel_requested.connect(job.cancel)
+        line.stop_requested.connect(job.stop)
         self._lines[job] = line
         self._column.insertWidget(self._column.count() - 1, line)
         self._renew()

@@ -42,7 +42,7 @@ class MapLinks(QObject):
     def _begin(self, panel: MapPage) -> None:
         self._map = panel
         panel.chosen.connect(self._chosen)
-        panel.menu_wanted.connect(self._panels.case_menu_requested)
+        panel.menu_requested.connect(self._panels.case_menu_requested)
         panel.view.set_current(self._current)
         self._selected()
 
@@ -65,13 +65,13 @@ class MapLinks(QObject):
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
         ranking = self._panels.ranking.grid
-        if ranking.deck().place_of(row) >= 0:
+        if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)
         self._panels.library.grid.set_current(row)
 
     def _selected(self) -> None:
         if self._map is not None:
-            self._map.mark(np.array(self._panels.library.grid.selected(), dtype=np.int64))
+            self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 
     def _follow(self, row: int) -> None:
         self._current = row

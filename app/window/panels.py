@@ -89,22 +89,22 @@ class Panels(QObject):
         made = RankingPanel(self._context, self.thumbnails)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
-        made.menu_wanted.connect(self.case_menu_requested)
-        made.compare_wanted.connect(self.compare_requested)
-        made.extract_wanted.connect(self._context.actions["extract"].trigger)
-        made.train_wanted.connect(self.show_training)
+        made.menu_requested.connect(self.case_menu_requested)
+        made.compare_requested.connect(self.compare_requested)
+        made.extract_requested.connect(self._context.actions["extract"].trigger)
+        made.train_requested.connect(self.show_training)
         made.grid.current_changed.connect(self._explain)
         actions = self._context.actions
         for command, box in (
             ("same_patient", made.same_patient),
-            ("alike", made.alike),
+            ("alike", made.near_duplicates),
             ("diverse", made.options.diverse),
         ):
             actions[command].setChecked(box.isChecked())
             actions[command].toggled.connect(box.setChecked)
             box.toggled.connect(actions[command].setChecked)
         for command in ("judge_alike", "judge_not_alike", "judge_closer"):
-            actions.keep_within(command, made)
+            actions.limit_shortcut_to(command, made)
         return made
 
     @lazy_part
@@ -113,7 +113,7 @@ class Panels(QObject):
 
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
-        made.menu_wanted.connect(self.case_menu_requested)
+        made.menu_requested.connect(self.case_menu_requested)
         return made
 
     @lazy_part
@@ -122,7 +122,7 @@ class Panels(QObject):
 
         made = FullSizePage(self._context)
         self._add_page(made, "large")
-        made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
+        made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
     @lazy_part
@@ -131,8 +131,8 @@ class Panels(QObject):
 
         made = TwoMetricsPage(self._context, self.thumbnails)
         self._add_page(made, "two_metrics")
-        made.compare_wanted.connect(self.compare_requested)
-        made.menu_wanted.connect(self.case_menu_requested)
+        made.compare_requested.connect(self.compare_requested)
+        made.menu_requested.connect(self.case_menu_requested)
         return made
 
     @lazy_part
@@ -148,41 +148,41 @@ class Panels(QObject):
     @lazy_part
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
-        made.menu_wanted.connect(self.case_menu_requested)
-        made.fold_button.clicked.connect(self.fold_requested)
+        made.menu_requested.connect(self.case_menu_requested)
+        made.collapse_button.clicked.connect(self.fold_requested)
         return made
 
     @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
         made.add_foot(self.judgements)
-        made.help_wanted.connect(lambda: self.help_requested.emit("query"))
-        made.large_wanted.connect(self.full_size_requested)
-        made.header_wanted.connect(lambda: self.header_requested.emit(made.pane))
+        made.help_requested.connect(lambda: self.help_requested.emit("query"))
+        made.full_size_requested.connect(self.full_size_requested)
+        made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
     @lazy_part
     def judgements(self) -> JudgementStrip:
         made = JudgementStrip(self._context, self.thumbnails)
-        made.wanted.connect(lambda: self.side_requested.emit("refine"))
+        made.list_requested.connect(lambda: self.side_requested.emit("refine"))
         return made
 
     @lazy_part
     def side(self) -> SidePanel:
         made = SidePanel(self._context, self.thumbnails, self.concepts)
-        made.help_wanted.connect(self.help_requested)
-        made.save_wanted.connect(self._context.actions["save_refined"].trigger)
-        made.case_wanted.connect(self._go_to)
-        made.slider_wanted.connect(self._context.actions["prepare_slider"].trigger)
-        made.questions_wanted.connect(self.questions_requested)
+        made.help_requested.connect(self.help_requested)
+        made.save_requested.connect(self._context.actions["save_refined"].trigger)
+        made.case_requested.connect(self._go_to)
+        made.slider_requested.connect(self._context.actions["prepare_slider"].trigger)
+        made.questions_requested.connect(self.questions_requested)
         return made
 
     @lazy_part
     def evaluation(self) -> EvaluationPanel:
         made = EvaluationPanel(self._context, self.thumbnails)
         self._connect_help(made.header, "evaluation")
-        made.extract_wanted.connect(self._context.actions["extract"].trigger)
-        made.train_wanted.connect(self.show_training)
+        made.extract_requested.connect(self._context.actions["extract"].trigger)
+        made.train_requested.connect(self.show_training)
         return made
 
     # Requests
@@ -203,7 +203,7 @@ class Panels(QObject):
 
     def cases_shown(self) -> list[str]:
         """The ids of the cases that the Library panel lists, in its order."""
-        ids, shown = self._context.state.columns.ids, self.library.grid.deck()
+        ids, shown = self._context.state.columns.ids, self.library.grid.model()
         return [ids[shown.index(place)] for place in range(len(shown))]
 
     def _explain(self, case_row: int) -> None:
@@ -213,7 +213,7 @@ class Panels(QObject):
         self.ranking.grid.set_current(case_row)
 
     def _connect_help(self, header: QWidget, page: str) -> None:
-        header.help_wanted.connect(lambda: self.help_requested.emit(page))  # type: ignore[attr-defined]
+        header.help_requested.connect(lambda: self.help_requested.emit(page))  # type: ignore[attr-defined]
 
     def _add_page(self, page: QWidget, name: str, panes: Sequence[ImagePane] = ()) -> None:
         """A page on the whole window; ``panes`` keep no slices until it is shown."""
@@ -229,7 +229,7 @@ class Panels(QObject):
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.READ, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

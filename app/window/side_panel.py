@@ -25,16 +25,16 @@ NAMES = ("why", "train", "refine")
 class SidePanel(QWidget):
     """Three panels, of which one is seen; each is built when it is first shown.
 
-    ``help_wanted(name)`` · ``save_wanted``: name the refined metric · ``case_wanted(case_row)``: show a
-    judged case in the ranking · ``slider_wanted``: prepare the steps between visual and diagnostic likeness ·
-    ``questions_wanted``: ask in full size.
+    ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
+    judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic likeness ·
+    ``questions_requested``: ask in full size.
     """
 
-    help_wanted = Signal(str)
-    save_wanted = Signal()
-    case_wanted = Signal(int)
-    slider_wanted = Signal()
-    questions_wanted = Signal()
+    help_requested = Signal(str)
+    save_requested = Signal()
+    case_requested = Signal(int)
+    slider_requested = Signal()
+    questions_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class SidePanel(QWidget):
         self._case = -1
         self.header = TabHeader((tr("Why these cases"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
-        self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
+        self.header.help_requested.connect(lambda: self.help_requested.emit(self.current))
         self._pages = QStackedWidget()
         vbox(self).addWidget(self._pages)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -59,7 +59,7 @@ class SidePanel(QWidget):
     @lazy_part
     def train(self) -> TrainPanel:
         made = TrainPanel(self._context)
-        made.slider_wanted.connect(self.slider_wanted)
+        made.slider_requested.connect(self.slider_requested)
         self._add(made)
         return made
 
@@ -79,15 +79,15 @@ class SidePanel(QWidget):
     def _refining(self) -> tuple[RefinePanel, QuestionSection, ConceptsSection]:
         """The panel with the two sections that stand in it."""
         made = RefinePanel(self._context, self._thumbnails)
-        made.train_wanted.connect(lambda: self.show_tab("train"))
-        made.save_wanted.connect(self.save_wanted)
-        made.case_wanted.connect(self.case_wanted)
+        made.train_requested.connect(lambda: self.show_tab("train"))
+        made.save_requested.connect(self.save_requested)
+        made.case_requested.connect(self.case_requested)
         self._add(made)
         question = QuestionSection(self._context, self._thumbnails)
-        question.large_wanted.connect(self.questions_wanted)
+        question.full_size_requested.connect(self.questions_requested)
         made.set_questions(question)
         concepts = ConceptsSection(self._context, self._concepts)
-        concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
+        concepts.help_requested.connect(lambda: self.help_requested.emit("concepts"))
         made.add_section(concepts)
         return made, question, concepts
 

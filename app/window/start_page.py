@@ -44,16 +44,16 @@ KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of 
 class StartPage(QScrollArea):
     """Begin with a library.
 
-    ``demo_wanted`` · ``new_wanted`` · ``open_wanted`` · ``recent_wanted(path)`` · ``dropped(path)`` a file or
-    folder let go over the page · ``words_wanted`` the page that explains the words.
+    ``demo_requested`` · ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``dropped(path)`` a
+    file or folder dropped on the page · ``glossary_requested`` the glossary.
     """
 
-    demo_wanted = Signal()
-    new_wanted = Signal()
-    open_wanted = Signal()
-    recent_wanted = Signal(str)
+    demo_requested = Signal()
+    new_requested = Signal()
+    open_requested = Signal()
+    recent_requested = Signal(str)
     dropped = Signal(str)
-    words_wanted = Signal()
+    glossary_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,9 +92,9 @@ class StartPage(QScrollArea):
             "Ctrl+O",
         )
         for card, signal in (
-            (self._demo, self.demo_wanted),
-            (self._new, self.new_wanted),
-            (self._open, self.open_wanted),
+            (self._demo, self.demo_requested),
+            (self._new, self.new_requested),
+            (self._open, self.open_requested),
         ):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
@@ -170,7 +170,7 @@ class StartPage(QScrollArea):
         self._cards.setContentsMargins(0, 0, 0, 0)
         self._cards.setSpacing(16)
         words = QPushButton(tr("What is a metric? What is a finding? Open the glossary"))
-        words.clicked.connect(self.words_wanted)
+        words.clicked.connect(self.glossary_requested)
         set_look(words, link=True)
         lower = QGridLayout()
         lower.setContentsMargins(0, 0, 0, 0)
@@ -216,7 +216,7 @@ class StartPage(QScrollArea):
         button = QPushButton(path.stem)
         button.setEnabled(there)
         button.setToolTip(str(path))
-        button.clicked.connect(lambda: self.recent_wanted.emit(str(path)))
+        button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
         set_look(button, quiet=True)
         where = str(path.parent) if there else tr("{folder} (not found)", folder=path.parent)
         row.addWidget(button)

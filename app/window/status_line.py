@@ -24,8 +24,8 @@ NEWS_MS = 8000
 class StatusLine(QFrame):
     """Counts on the left; the latest job with its progress, time left and cancel on the right."""
 
-    not_read_wanted = Signal()
-    jobs_wanted = Signal()
+    unreadable_files_requested = Signal()
+    jobs_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -37,12 +37,12 @@ class StatusLine(QFrame):
         self.not_read = QPushButton()
         set_look(self.not_read, quiet=True)
         self.not_read.setIcon(icon("warning"))
-        self.not_read.clicked.connect(self.not_read_wanted)
+        self.not_read.clicked.connect(self.unreadable_files_requested)
         self.where = ElidedLabel(role="small")
         self._told = ElidedLabel()
         self._leave = one_shot(self, lambda: self._told.setText(""), NEWS_MS)
         self.jobs = JobStrip(context)
-        self.jobs.list_wanted.connect(self.jobs_wanted)
+        self.jobs.list_requested.connect(self.jobs_requested)
         row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
@@ -86,7 +86,7 @@ class StatusLine(QFrame):
 class JobStrip(QWidget):
     """The job started last; a click on its line lists all."""
 
-    list_wanted = Signal()
+    list_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class JobStrip(QWidget):
         self._others = QPushButton()
         self._others.setToolTip(tr("All jobs"))
         set_look(self._others, quiet=True)
-        self._others.clicked.connect(self.list_wanted)
+        self._others.clicked.connect(self.list_requested)
         self._row = hbox(self, spacing=10)
         self._row.addWidget(self._idle)
         self._row.addWidget(self._others)
@@ -134,6 +134,6 @@ class JobStrip(QWidget):
         self._shown = job
         if job is not None:
             self._line = ProgressLine(job.title, compact=True, can_stop=job.can_stop)
-            self._line.stop_wanted.connect(job.stop)
-            self._line.cancel_wanted.connect(job.cancel)
+            self._line.stop_requested.connect(job.stop)
+            self._line.cancel_requested.connect(job.cancel)
             self._row.addWidget(self._line)

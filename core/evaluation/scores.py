@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.neighbours import BLOCK, PairDistances, Ranked, ranked_blocks, tie_numbers
-from semblance.core.retrieval.vote import vote_weights
+from semblance.core.retrieval.vote_weights import vote_weights
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]

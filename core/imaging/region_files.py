@@ -100,7 +100,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
 def write_regions(path: Path, image: Image, regions: list[Region]) -> None:
     """Save ``regions`` as JSON (UTF-8)."""
     text = json.dumps(regions_json(image, regions), indent=1, allow_nan=False)
-    _write(path, text.encode())
+    write_file(path, text.encode())
 
 
 def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Region]:
@@ -138,7 +138,7 @@ def write_mask(path: Path, region: Region, height: int, width: int) -> None:
 
     packed = io.BytesIO()
     PILImage.fromarray(region.mask(height, width).astype(np.uint8) * np.uint8(255)).save(packed, "PNG")
-    _write(path, packed.getvalue())
+    write_file(path, packed.getvalue())
 
 
 def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
@@ -192,13 +192,3 @@ def _in_mm(region: Region, image: Image) -> dict[str, Any] | None:
     elif isinstance(outline, Polygon):
         told["points"] = [[(region.x + x) * across, (region.y + y) * down] for x, y in outline.points]
     return told
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        write_file(path, data)
-    except OSError as error:
-        raise BadInput(
-            tr_lazy("'{path}' cannot be written: {strerror}.", path=path, strerror=error.strerror),
-            "Choose another folder.",
-        ) from None

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
+from semblance.core.files import write_file
 from semblance.core.language import as_lazy, tr, tr_lazy, translate
 from semblance.core.reports.card_document import CardDocument, Section, Table
-from semblance.core.reports.saving import put_file
 
 
 def card_markdown(document: CardDocument) -> str:
@@ -44,7 +44,7 @@ def write_card(document: CardDocument, path: Path) -> None:
             tr_lazy("A metric's card cannot be a file like {path}.", path=path.name),
             "Let it end in .md or .json.",
         )
-    put_file(path, write(document).encode())
+    write_file(path, write(document).encode())
 
 
 def _section(section: Section) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.document import ReportDocument
-from semblance.core.reports.saving import put_file
 
 
 def _pdf(document: ReportDocument, page: str) -> bytes:
@@ -60,7 +60,7 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
-    put_file(path, WRITERS[path.suffix.lower()](document, page))
+    write_file(path, WRITERS[path.suffix.lower()](document, page))
 
 
 def check_suffix(path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import SemblanceError
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
-from semblance.core.reports.saving import put_file
 from semblance.core.research import tables
 from semblance.core.research.results import document
 from semblance.core.research.run_cells import ExperimentState
@@ -69,7 +69,7 @@ def export_results(
     written = []
     for name, text in texts.items():
         reporter.check_cancelled()
-        put_file(folder / name, text.encode())
+        write_file(folder / name, text.encode())
         written.append(folder / name)
     (folder / SCRIPT).chmod(0o755)
     plots = figures(made)
@@ -79,7 +79,7 @@ def export_results(
             reporter.progress(place, len(plots), "Drawing plots")
             ratio = 3.0 if suffix == "png" else 1.0
             draw = critical_difference_figure if kind == "ranks" else scores_figure
-            put_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
+            write_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
             written.append(folder / f"{name}.{suffix}")
     reporter.progress(len(plots), len(plots), "Drawing plots")
     return written

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
-from semblance.core.reports.saving import put_file
 from semblance.core.research.spec import ExperimentSpec
 
 SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
@@ -103,7 +103,7 @@ class ExperimentStore:
             SemblanceError: the disk is full, or the folder is gone.
         """
         text = _dumps(answer)
-        put_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
+        write_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
 
     def read_cell(self, cell: str) -> dict[str, Any] | None:
         """A finished cell; ``None`` where there is none, or only a damaged one."""
@@ -167,7 +167,7 @@ def _alive(process: str) -> bool:
 
 
 def _put(path: Path, document: dict[str, Any]) -> None:
-    put_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
 
 
 def _dumps(answer: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
     close_loaded_metrics()
     with open_window(library) as window:
-        search_operations.ask(window.context, Query(window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, Query(window.state.columns.ids[0]))
         settle(window)
         window.activateWindow()
         window.context.actions["why"].trigger()
@@ -54,7 +54,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         assert window.state.ranking is not None
         shown = next(case for case in window.state.ranking.ranked if case.case_id == why.shown.case)
         assert why.waterfall.total_text == distance_text(shown.distance)
-        why.head.action_wanted.emit()
+        why.head.action_requested.emit()
         settle(window)
         assert window.state.ranking.ranked == ranking.ranked
         assert window.context.messages.history == []

@@ -53,10 +53,10 @@ ROOMY = 900
 
 
 class TwoMetricsPage(FullPage):
-    """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
+    """Follows the query; ``closed`` goes back to the ranking, ``compare_requested(row)``: a case beside it."""
 
-    compare_wanted = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    compare_requested = Signal(int)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare two metrics"))
@@ -126,8 +126,8 @@ class TwoMetricsPage(FullPage):
         self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
         self.ranks.changed.connect(lambda _key: self._set_depth())
         self.which.changed.connect(lambda _key: self._renew())
-        self.columns.activated.connect(self.compare_wanted)
-        self.columns.menu_wanted.connect(self.menu_wanted)
+        self.columns.activated.connect(self.compare_requested)
+        self.columns.menu_requested.connect(self.menu_requested)
         self.every.chosen.connect(self._open_query)
         self.heads.chosen.connect(self._chosen)
         state = self._state
@@ -190,7 +190,7 @@ class TwoMetricsPage(FullPage):
     @property
     def _refined(self) -> bool:
         """Whether the present ranking is other than its metric's alone."""
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         if search is None or asked is None:
             return False
         return bool(search.moved or search.without or search.diverse or any(asked.shifts))
@@ -285,7 +285,7 @@ class TwoMetricsPage(FullPage):
     def _of_others(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
         """What refines every query and not the present one alone: judgements in force, how strongly they are
         followed, and groups left out."""
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         if search is None:
             return (), 0.0, ()
         told = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
@@ -324,7 +324,7 @@ class TwoMetricsPage(FullPage):
         index = self._state.columns.index_of_row(row)
         if index >= 0:
             self.which.set_value(ONE)
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
             self._renew()
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -39,14 +39,14 @@ _GRIP = 6
 class RankColumns(QAbstractScrollArea):
     """The same query under two metrics; signals speak of catalogue rows.
 
-    ``current_changed(row)`` · ``activated(row)`` double click or Enter · ``menu_wanted(row, position)``.
+    ``current_changed(row)`` · ``activated(row)`` double click or Enter · ``menu_requested(row, position)``.
     Up, Down, Home, End and the page keys move in a column; Tab, Left and Right go to the other one, to the
     same case where it is there.
     """
 
     current_changed = Signal(int)
     activated = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -304,7 +304,7 @@ class RankColumns(QAbstractScrollArea):
                 return
             self.set_current(self._shown[found[0]][found[1]].row, found[0])
         if self._current != NONE:
-            self.menu_wanted.emit(self._current, where)
+            self.menu_requested.emit(self._current, where)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:

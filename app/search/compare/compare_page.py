@@ -49,7 +49,7 @@ ROOMY = 900
 class ComparePage(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
 
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -58,9 +58,9 @@ class ComparePage(FullPage):
         self._place = 0
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
-        self._following = False
+        self._synchronising = False
         self.previous = header_button("chevron-left", tr("Previous case (,)"))
-        self.following = header_button("chevron-right", tr("Next case (.)"))
+        self.next = header_button("chevron-right", tr("Next case (.)"))
         self.linked = QPushButton(LINKED)
         self.linked.setAccessibleName(LINKED)
         self.linked.setIcon(icon("compare"))
@@ -71,15 +71,17 @@ class ComparePage(FullPage):
         self.measure.setCheckable(True)
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
-        self.ask = QPushButton(tr("Search with this region"))
-        self.ask.setIcon(icon("search"))
-        self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
-        self.ask.hide()
-        for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
+        self.search_region = QPushButton(tr("Search with this region"))
+        self.search_region.setIcon(icon("search"))
+        self.search_region.setToolTip(
+            tr("The region drawn on the ranked case becomes the query (Ctrl+Return)")
+        )
+        self.search_region.hide()
+        for widget in (self.search_region, self.previous, self.next, self.draw, self.measure, self.linked):
             self.header.add_action(widget)
 
         self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
-        self.heads = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
+        self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
@@ -90,7 +92,7 @@ class ComparePage(FullPage):
     def _lay_out(self) -> None:
         for pane in self.panes:
             pane.view.editable = False
-        sides = side_by_side(self.heads, self.panes)
+        sides = side_by_side(self.headers, self.panes)
         self._facts = QScrollArea()
         self._facts.setWidgetResizable(True)
         self._facts.setFrameShape(QFrame.Shape.NoFrame)
@@ -106,14 +108,14 @@ class ComparePage(FullPage):
 
     def _connect(self) -> None:
         self.previous.clicked.connect(lambda: self.step(-1))
-        self.following.clicked.connect(lambda: self.step(1))
+        self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
-        self.ask.clicked.connect(self.ask_region)
+        self.search_region.clicked.connect(self.search_with_region)
         self.panes[1].view.region.changed.connect(lambda _region: self._tell_region())
         self.strip.current_changed.connect(self._show_row)
-        self.strip.menu_wanted.connect(self.menu_wanted)
+        self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
             pane.view.saved_presets = saved_presets(self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -168,7 +170,7 @@ class ComparePage(FullPage):
         self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
         distances = np.array([case.distance for case in self._shown], dtype=np.float64)
-        self.strip.set_deck(CaseModel(columns, order, distances))
+        self.strip.set_model(CaseModel(columns, order, distances))
         if not self._shown and self.isVisible():
             self.closed.emit()
 
@@ -180,15 +182,15 @@ class ComparePage(FullPage):
         case, columns = self._shown[place], self._state.columns
         self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
         self.previous.setEnabled(place > 0)
-        self.following.setEnabled(place + 1 < len(self._shown))
+        self.next.setEnabled(place + 1 < len(self._shown))
         index = columns.index_of_row(case_row)
-        self.heads[1].tell(
+        self.headers[1].tell(
             tr("Rank {rank}", rank=case.rank),
             columns.labels[index],
             columns.finding_name(index),
             int(columns.finding[index]),
             columns.letters.get(columns.finding_name(index) or "", "?"),
-            tr("distance {distance}", distance=self.strip.deck().distance_text(place)),
+            tr("distance {distance}", distance=self.strip.model().distance_text(place)),
         )
         self._open(1, view_images.view_case, self._state.path, case_row)
 
@@ -200,7 +202,7 @@ class ComparePage(FullPage):
         finding = columns.finding_name(index) if index >= 0 else None
         name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
         code = int(columns.finding[index]) if index >= 0 else -1
-        self.heads[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
+        self.headers[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
         if query.image is not None:
             self._open(0, view_images.view_file, query.image)
         elif index >= 0:
@@ -210,13 +212,13 @@ class ComparePage(FullPage):
         before = self._jobs[side]
         if before is not None:
             before.cancel()
-        self.heads[side].tell_problem("")
+        self.headers[side].tell_problem("")
         try:
             job = self._context.jobs.run(
                 tr("Opening the image"),
                 function,
                 *args,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 channel=f"compare{side}",
                 quiet=True,
             )
@@ -239,7 +241,7 @@ class ComparePage(FullPage):
         pane.view.setAccessibleName(
             tr(
                 "Image of {name}, {width} by {height} pixels",
-                name=self.heads[side].title,
+                name=self.headers[side].title,
                 width=image.width,
                 height=image.height,
             )
@@ -251,11 +253,11 @@ class ComparePage(FullPage):
         region = query.region if query is not None and side == 0 else None
         path = query.image if query is not None and query.image is not None else Path()
         what = viewed.case.row if viewed.case is not None else ImageAddress(path)
-        self._following = True
+        self._synchronising = True
         pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
         pane.go_to(region or viewed.region)
         pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
-        self._following = False
+        self._synchronising = False
         if side == 1:
             self._follow(0)
         self._tell_facts()
@@ -263,7 +265,7 @@ class ComparePage(FullPage):
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
         self.panes[side].show_nothing()
-        self.heads[side].tell_problem(str(error))
+        self.headers[side].tell_problem(str(error))
         self._tell_facts()
 
     def _tell_facts(self) -> None:
@@ -283,21 +285,21 @@ class ComparePage(FullPage):
     def _follow(self, side: int) -> None:
         """Do to the other image what was done to this one."""
         one, other = self.panes[side].view, self.panes[1 - side].view
-        if self._following or not self.linked.isChecked() or one.image is None or other.image is None:
+        if self._synchronising or not self.linked.isChecked() or one.image is None or other.image is None:
             return
-        self._following = True
+        self._synchronising = True
         other.look(linked_view(one.viewport, other.viewport))
         if one.window_level is not None and other.window_level is not None:
             other.set_window(linked_window(one.window_level, one.image, other.image))
-        self._following = False
+        self._synchronising = False
 
     def _follow_slice(self, side: int) -> None:
         one, other = self.panes[side], self.panes[1 - side]
-        if self._following or not self.linked.isChecked() or one.place is None or other.place is None:
+        if self._synchronising or not self.linked.isChecked() or one.place is None or other.place is None:
             return
-        self._following = True
+        self._synchronising = True
         other.slices.go(linked_slice(one.place, len(one.slices), len(other.slices)))
-        self._following = False
+        self._synchronising = False
 
     def _measure(self, on: bool) -> None:
         for pane in self.panes:
@@ -312,19 +314,19 @@ class ComparePage(FullPage):
         pane = self.panes[1]
         return pane.placed(pane.view.region.region) if pane.view.editable else None
 
-    def ask_region(self) -> None:
+    def search_with_region(self) -> None:
         """The region drawn on the ranked case becomes the query."""
         case, region = self.current_case(), self.drawn
         if case is not None and region is not None:
             self.closed.emit()
-            search_operations.ask(self._context, Query(case=case, region=region))
+            search_operations.submit_query(self._context, Query(case=case, region=region))
 
     def make_menu(self, side: int) -> QMenu:
         """What can be done with one of the images; deletes itself when it closes."""
         menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
-            menu.addAction(tr("Search with this region\tCtrl+Return"), self.ask_region).setEnabled(
+            menu.addAction(tr("Search with this region\tCtrl+Return"), self.search_with_region).setEnabled(
                 self.drawn is not None
             )
         return menu
@@ -340,7 +342,7 @@ class ComparePage(FullPage):
         self._tell_region()
 
     def _tell_region(self) -> None:
-        self.ask.setVisible(self.drawn is not None)
+        self.search_region.setVisible(self.drawn is not None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         acts: dict[int, Callable[[], object]] = {

@@ -19,7 +19,7 @@ from semblance.core.workflows.searches.refinement_session import HeldOutScore
 _EMPTY = tr("The curve begins with the first answer.")
 
 
-class ClickCurve(QWidget):
+class LearningCurve(QWidget):
     """Points by the number of judgements; the last one is marked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

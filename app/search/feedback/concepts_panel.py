@@ -44,9 +44,9 @@ _EMPTY = tr("Name a property that cases have or lack. Mark a few of each. A slid
 
 
 class ConceptsSection(Panel):
-    """Follows the concepts of the library and the search; ``help_wanted``: show the help page."""
+    """Follows the concepts of the library and the search; ``help_requested``: show the help page."""
 
-    help_wanted = Signal()
+    help_requested = Signal()
 
     def __init__(self, context: Context, concepts: Concepts) -> None:
         super().__init__(tr("Concepts"))
@@ -56,12 +56,12 @@ class ConceptsSection(Panel):
         # After it was laid out: before, it has no place to scroll to.
         self._to_newest = one_shot(self, self._show_newest)
         self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
-        self.header.action_wanted.connect(self.ask_name)
+        self.header.action_requested.connect(self.ask_name)
         self.undo = QPushButton(tr("Undo"))
         set_look(self.undo, link=True)
         self.undo.clicked.connect(concepts.undo)
         help_button = header_button("help", tr("Help for concepts"))
-        help_button.clicked.connect(self.help_wanted)
+        help_button.clicked.connect(self.help_requested)
         self._told = WrappedLabel(_EMPTY, "small")
         inner = QWidget()
         self._list = vbox(inner, spacing=8)

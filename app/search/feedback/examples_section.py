@@ -55,7 +55,7 @@ class ExamplesSection(QWidget):
         self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
-        self.header.action_wanted.connect(lambda: examples.clear(context))
+        self.header.action_requested.connect(lambda: examples.clear(context))
         self.note = WrappedLabel(role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -99,7 +99,7 @@ class ExamplesSection(QWidget):
         tile = _Tile(example, self._name(example), like)
         tile.removed.connect(lambda: examples.remove(self._context, example))
         tile.turned.connect(lambda: examples.turn(self._context, example))
-        tile.menu_wanted.connect(lambda at: self._menu(tile).popup(at))
+        tile.menu_requested.connect(lambda at: self._menu(tile).popup(at))
         tile.clicked.connect(lambda: self._menu(tile).popup(tile.mapToGlobal(QPoint(0, tile.height()))))
         return tile
 
@@ -113,7 +113,7 @@ class ExamplesSection(QWidget):
         )
         menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
-        menu.addAction(tr("Search with it"), lambda: search_operations.ask(self._context, example))
+        menu.addAction(tr("Search with it"), lambda: search_operations.submit_query(self._context, example))
         return menu
 
     def _name(self, example: Query) -> str:
@@ -126,7 +126,7 @@ class ExamplesSection(QWidget):
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _tell(self) -> None:
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         count = len(self._tiles)
         self.setVisible(search is not None)
         self.header.set_note("" if count else _HINT)
@@ -162,7 +162,7 @@ class ExamplesSection(QWidget):
     def _fetch(self, example: Query) -> None:
         self._asked_for.add(example)
         job = self._context.jobs.run(
-            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.READ, quiet=True
         )
 
         def show(found: CardImage | None) -> None:
@@ -237,7 +237,7 @@ class _Tile(QAbstractButton):
 
     removed = Signal()
     turned = Signal()
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
 
     def __init__(self, example: Query, name: str, like: bool) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ class _Tile(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.mapToGlobal(at)))
+        self.customContextMenuRequested.connect(lambda at: self.menu_requested.emit(self.mapToGlobal(at)))
         self.setFixedSize(self.sizeHint())
 
     def sizeHint(self) -> QSize:

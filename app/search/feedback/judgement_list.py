@@ -46,21 +46,21 @@ _ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
 class JudgementList(QListView):
     """Shows :class:`~semblance.app.search.feedback.ledger_model.LedgerRows`.
 
-    ``undo_wanted(ids)`` and ``redo_wanted(ids)``: lists of entries, by the arrow, Delete or Enter ·
-    ``chosen(id)``: the current judgement, -1 for none · ``case_wanted(case_row)``: a double click.
+    ``undo_requested(ids)`` and ``redo_requested(ids)``: lists of entries, by the arrow, Delete or Enter ·
+    ``chosen(id)``: the current judgement, -1 for none · ``case_requested(case_row)``: a double click.
     """
 
-    undo_wanted = Signal(object)
-    redo_wanted = Signal(object)
+    undo_requested = Signal(object)
+    redo_requested = Signal(object)
     chosen = Signal(int)
-    case_wanted = Signal(int)
+    case_requested = Signal(int)
 
     def __init__(self, rows: LedgerRows, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows = rows
         self._thumbnails = thumbnails
         #: Entries that disagree with the one looked at.
-        self.disagreeing: frozenset[int] = frozenset()
+        self.contradicting: frozenset[int] = frozenset()
         self.setModel(rows)
         self._look = _Row(self, thumbnails)
         self.setItemDelegate(self._look)
@@ -98,9 +98,9 @@ class JudgementList(QListView):
         """What a judgement does to the ranking, in words; empty while that was not asked for."""
         return self._rows.influences.get(row.id, "")
 
-    def brief_influence(self, row: LedgerRow) -> str:
+    def short_influence(self, row: LedgerRow) -> str:
         """The same as short as a row is wide."""
-        return self._rows.brief_influences.get(row.id, "")
+        return self._rows.short_influences.get(row.id, "")
 
     def arrow_rect(self, place: int) -> QRect:
         """Where the arrow of a row is in the viewport; the word Redo where it was undone."""
@@ -110,15 +110,15 @@ class JudgementList(QListView):
         """Take these back; or, where all of them were, put them in force again."""
         in_force = [row.id for row in rows if not row.undone]
         if in_force:
-            self.undo_wanted.emit(in_force)
+            self.undo_requested.emit(in_force)
         elif rows:
-            self.redo_wanted.emit([row.id for row in rows])
+            self.redo_requested.emit([row.id for row in rows])
 
     def _tell(self) -> None:
         row = self.current_row()
         found = row.against if row is not None else ()
         ids = frozenset(key for one in found for key in one.entries) if row is not None else frozenset()
-        self.disagreeing = ids - ({row.id} if row is not None else set())
+        self.contradicting = ids - ({row.id} if row is not None else set())
         self.viewport().update()
         self.chosen.emit(row.id if row is not None else NONE)
 
@@ -162,7 +162,7 @@ class JudgementList(QListView):
         if index.isValid() and not self.arrow_rect(index.row()).adjusted(-4, -4, 4, 4).contains(at):
             case = self._rows.rows[index.row()].case
             if case != NONE:
-                self.case_wanted.emit(case)
+                self.case_requested.emit(case)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip:
@@ -259,7 +259,7 @@ class _Row(QStyledItemDelegate):
 
     def _quiet_words(self, row: LedgerRow, width: int) -> str:
         """The name of the case; or what the judgement does, whole where there is room for it."""
-        brief, full = self._view.brief_influence(row), self._view.influence(row)
+        brief, full = self._view.short_influence(row), self._view.influence(row)
         if not brief:
             return row.names[0]
         return full if text_cache(SMALL).width(full) <= width else brief
@@ -267,7 +267,7 @@ class _Row(QStyledItemDelegate):
     def _comparison(self, painter: QPainter, row: LedgerRow, room: QRect, shade: str) -> None:
         """The other case stands behind the words."""
         base, side = text_cache(BASE), theme().px(IMAGE)
-        brief = self._view.brief_influence(row)
+        brief = self._view.short_influence(row)
         sign = 26 if row.against else 0
         wanted = max(base.width(row.said), text_cache(SMALL).width(brief))
         words = max(0, min(int(wanted) + 1, room.width() - side - 8 - sign))
@@ -287,13 +287,13 @@ class _Row(QStyledItemDelegate):
     def _back(self, painter: QPainter, at: QRect, state: Any, row: LedgerRow) -> None:
         tokens = theme()
         selected = bool(state & QStyle.StateFlag.State_Selected)
-        if selected or row.id in self._view.disagreeing:
+        if selected or row.id in self._view.contradicting:
             painter.fillRect(at, colour(tokens.selected if selected else tokens.card_hover))
         elif state & QStyle.StateFlag.State_MouseOver:
             painter.fillRect(at, colour(tokens.card_hover))
         painter.fillRect(QRect(at.x() + EDGE, at.bottom(), at.width() - 2 * EDGE, 1), colour(tokens.line))
         focused = state & QStyle.StateFlag.State_HasFocus and self._view.hasFocus()
-        if focused or row.id in self._view.disagreeing:
+        if focused or row.id in self._view.contradicting:
             painter.fillRect(QRect(at.x(), at.y(), 2, at.height()), colour(tokens.accent))
 
     def _end(self, painter: QPainter, at: QRect, row: LedgerRow) -> int:
@@ -308,7 +308,7 @@ class _Row(QStyledItemDelegate):
             sign = icon_pixmap("undo", side, tokens.second, ratio)
             painter.drawPixmap(QPoint(arrow.x(), arrow.y() + (arrow.height() - side) // 2), sign)
         flagged = row.against and row.judgement.kind == Kind.CLOSER
-        if flagged or self._view.brief_influence(row) or at.width() < tokens.px(NARROW):
+        if flagged or self._view.short_influence(row) or at.width() < tokens.px(NARROW):
             # The room is needed for what was said; the tooltip tells the time.
             return arrow.x()
         when = tr("undone") if row.undone else ago(row.judgement.time)

@@ -24,17 +24,17 @@ _ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus", Kind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):
-    """Seen while judgements are in force; ``wanted`` when a person wants to see all of them."""
+    """Seen while judgements are in force; ``list_requested``: show all of them."""
 
-    wanted = Signal()
+    list_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state = context.state
         self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
-        self.head.action_wanted.connect(lambda: refine_metric.undo(context))
+        self.head.action_requested.connect(lambda: refine_metric.undo(context))
         self.images = _Images(thumbnails)
-        self.images.clicked.connect(self.wanted)
+        self.images.clicked.connect(self.list_requested)
         column = vbox(self, spacing=4)
         column.addWidget(self.head)
         column.addWidget(self.images)
@@ -42,14 +42,14 @@ class JudgementStrip(QWidget):
         self._renew()
 
     def _renew(self) -> None:
-        state, judged = self._state, self._state.judged
+        state, judged = self._state, self._state.judgement_count
         self.setVisible(judged > 0)
-        if state.asked is None or not judged:
+        if state.ranked_search is None or not judged:
             return
         rows = LedgerRows()
-        in_force = [entry for entry in state.asked.entries if entry.undone is None]
+        in_force = [entry for entry in state.ranked_search.entries if entry.undone is None]
         rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
-        ranks = {case.row: case.rank for case in state.asked.result.ranked}
+        ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
         self.head.set_note(format_number(judged, ","))
         self.head.set_action_enabled(state.library is not None and state.library.writable)
@@ -105,9 +105,9 @@ class _Images(QWidget):
 
 
 def _draw(painter: QPainter, image: QImage, square: QRect, ratio: float) -> None:
-    wanted = round(square.width() * ratio)
+    side = round(square.width() * ratio)
     scaled = image.scaled(
-        wanted, wanted, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
     )
     scaled.setDevicePixelRatio(ratio)
     width, height = scaled.width() / ratio, scaled.height() / ratio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLabel, QWidget
 
-from semblance.app.search.feedback.click_curve import ClickCurve
+from semblance.app.search.feedback.click_curve import LearningCurve
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.layouts import hbox, vbox
@@ -28,7 +28,7 @@ class LearningProgress(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.head = SectionHeader()
-        self.curve = ClickCurve()
+        self.curve = LearningCurve()
         self.badge = Badge("held-out cases")
         self.value, self.before = QLabel("–"), QLabel()
         label, patience = QLabel(tr("Accuracy @10")), QLabel(PATIENCE)

@@ -136,7 +136,7 @@ class LedgerRows(QAbstractListModel):
         self._places: dict[int, int] = {}
         #: What each judgement does to the ranking, in words; and the same as short as a row is wide.
         self.influences: Mapping[int, str] = {}
-        self.brief_influences: Mapping[int, str] = {}
+        self.short_influences: Mapping[int, str] = {}
 
     def show(
         self,
@@ -161,7 +161,7 @@ class LedgerRows(QAbstractListModel):
     def show_influences(self, found: Sequence[Influence], columns: CaseColumns, k: int) -> None:
         """Say of each judgement what it does to the first ``k`` ranks; an empty list says nothing."""
         self.influences = {one.entry: _influence(one, columns, k) for one in found}
-        self.brief_influences = {one.entry: _brief_influence(one, k) for one in found}
+        self.short_influences = {one.entry: _short_influence(one, k) for one in found}
         if len(self.rows):
             self.dataChanged.emit(self.index(0), self.index(len(self.rows) - 1))
 
@@ -206,7 +206,7 @@ def ago(time: str, now: datetime | None = None) -> str:
     return tr("{n} d", n=round(seconds / 86400))
 
 
-def _brief_influence(one: Influence, k: int) -> str:
+def _short_influence(one: Influence, k: int) -> str:
     return tr("moves {n} of {k}", n=one.moved, k=k)
 
 

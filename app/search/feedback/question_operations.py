@@ -22,14 +22,14 @@ def ask(
     *,
     passed: Sequence[str] = (),
     about: str | None = None,
-    moves_on: bool = False,
+    across_queries: bool = False,
     channel: str = "question",
 ) -> Job | None:
     """The next question about the query, or ``about`` another; it ``moves_on`` where that teaches more."""
     state = context.state
     if state.path is None or state.search is None:
         return None
-    function = next_question.next_question_anywhere if moves_on else next_question.next_question
+    function = next_question.next_question_anywhere if across_queries else next_question.next_question
     job = context.jobs.run(
         tr("Ask me next"),
         function,
@@ -37,7 +37,7 @@ def ask(
         state.search,
         list(passed),
         about=about,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=channel,
         quiet=True,
     )
@@ -51,7 +51,7 @@ def answer(context: Context, asked: CaseQuestion, given: Answer) -> Job | None:
     return judging.judge(context, judgements_of(given, asked.query, asked.first, asked.second))
 
 
-def ask_curve(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
+def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
     """A point of the curve of clicks: how the refined metric does on what nobody trained on or judged."""
     state = context.state
     if state.path is None or state.search is None:
@@ -61,7 +61,7 @@ def ask_curve(context: Context, then: Callable[[HeldOutScore | None], None]) -> 
         refine_metric.held_out_score,
         state.path,
         state.search,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel="curve of clicks",
         quiet=True,
     )

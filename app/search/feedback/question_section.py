@@ -30,14 +30,14 @@ KEYS: dict[int, Answer | None] = {
 
 
 class QuestionSection(QWidget):
-    """Follows the search. ``large_wanted``: ask in full size, one question after another."""
+    """Follows the search. ``full_size_requested``: ask in full size, one question after another."""
 
-    large_wanted = Signal()
+    full_size_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
-        self.questions = QuestionSession(context, moves_on=False, parent=self)
+        self.questions = QuestionSession(context, across_queries=False, parent=self)
         self.setAccessibleName(tr("Which case is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
@@ -48,7 +48,7 @@ class QuestionSection(QWidget):
         self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
-        self.pass_over = QPushButton(tr("Skip"))
+        self.skip = QPushButton(tr("Skip"))
         self.told = WrappedLabel(role="second")
         self._lay_out()
         # After the ranking was painted: it is what a click is waiting for.
@@ -70,7 +70,7 @@ class QuestionSection(QWidget):
             ),
             (self.both, tr("Both are like the query (B)"), tr("Both are like the query")),
             (self.neither, tr("Neither is like the query (N)"), tr("Neither is like the query")),
-            (self.pass_over, tr("Skip this question (Space)"), tr("Skip")),
+            (self.skip, tr("Skip this question (Space)"), tr("Skip")),
         )
         for button, tip, name in tips:
             button.setToolTip(tip)
@@ -81,7 +81,7 @@ class QuestionSection(QWidget):
             images.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
         self._answers = QWidget()
         answers = hbox(self._answers, spacing=6)
-        for button in (self.both, self.neither, self.pass_over):
+        for button in (self.both, self.neither, self.skip):
             answers.addWidget(button, 1)
         inside = vbox(spacing=8, margins=(12, 8, 12, 10))
         for widget in (self.head, self._images, self._answers, self.told):
@@ -92,9 +92,9 @@ class QuestionSection(QWidget):
 
     def _connect(self) -> None:
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
-        for button, given in (*answers, (self.neither, Answer.NEITHER), (self.pass_over, None)):
+        for button, given in (*answers, (self.neither, Answer.NEITHER), (self.skip, None)):
             button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
-        self.head.action_wanted.connect(self.large_wanted)
+        self.head.action_requested.connect(self.full_size_requested)
         self.questions.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state

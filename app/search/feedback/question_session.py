@@ -37,10 +37,10 @@ class QuestionSession(QObject):
     changed = Signal()
     prepared = Signal()
 
-    def __init__(self, context: Context, *, moves_on: bool, parent: QObject | None = None) -> None:
+    def __init__(self, context: Context, *, across_queries: bool, parent: QObject | None = None) -> None:
         """``moves_on``: to other queries where they teach more."""
         super().__init__(parent)
-        self._context, self._state, self._moves_on = context, context.state, moves_on
+        self._context, self._state, self._moves_on = context, context.state, across_queries
         self._key: _Key = (None, "", (), None, "")
         self._job: Job | None = None
         self._answered: list[tuple[CaseQuestion, bool]] = []
@@ -156,7 +156,7 @@ class QuestionSession(QObject):
             lambda error: self._fail(error) if self._key == key else None,
             passed=passed,
             about=about if self._moves_on else None,
-            moves_on=self._moves_on,
+            across_queries=self._moves_on,
             channel=f"question {self._moves_on}",
         )
         self._job = job
@@ -184,7 +184,7 @@ class QuestionSession(QObject):
 
     def _tell_end(self) -> None:
         self.problem = Nothing(
-            tr("All cases were judged") if self._state.judged else tr("No questions left"),
+            tr("All cases were judged") if self._state.judgement_count else tr("No questions left"),
             tr("Questions use training data of patients other than the query's."),
         )
 
@@ -196,7 +196,7 @@ class QuestionSession(QObject):
 
     def _leave_judged(self) -> None:
         """A case asked about that was judged otherwise meanwhile is asked about no more."""
-        asked, shown = self._state.asked, self.question
+        asked, shown = self._state.ranked_search, self.question
         if asked is None or shown is None or self._job is not None:
             return
         judged = {

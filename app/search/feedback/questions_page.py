@@ -42,7 +42,7 @@ class QuestionsPage(FullPage):
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
-        self.questions = QuestionSession(context, moves_on=True, parent=self)
+        self.questions = QuestionSession(context, across_queries=True, parent=self)
         #: Images opened, or why there is none, by case.
         self._opened: dict[str, ViewedImage | str] = {}
         self._opening: dict[str, Job] = {}
@@ -52,7 +52,7 @@ class QuestionsPage(FullPage):
         self.panes = [ImagePane(context.jobs, share=1 / 3) for _ in _NAMES]
         for pane, name in zip(self.panes, _NAMES, strict=True):
             pane.view.setAccessibleName(name)
-        self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
+        self.headers = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
             Answer.FIRST: QPushButton(tr("Left  ←")),
             Answer.BOTH: QPushButton(tr("Both  B")),
@@ -97,7 +97,7 @@ class QuestionsPage(FullPage):
         answers.addWidget(self.undo)
         answers.addStretch(1)
         question = QWidget()
-        question.setLayout(side_by_side(self.heads, self.panes))
+        question.setLayout(side_by_side(self.headers, self.panes))
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(question)
@@ -156,9 +156,11 @@ class QuestionsPage(FullPage):
             self._ledger = self._state.ledger
             self.side.clear()
         self._show()
-        judged = self._state.judged
+        judged = self._state.judgement_count
         if self._state.can_judge:
-            question_operations.ask_curve(self._context, lambda score: self.side.show_score(judged, score))
+            question_operations.fetch_curve_score(
+                self._context, lambda score: self.side.show_score(judged, score)
+            )
 
     def _forget(self) -> None:
         for job in list(self._opening.values()):
@@ -174,7 +176,7 @@ class QuestionsPage(FullPage):
 
     def _show(self) -> None:
         asked, problem = self.questions.question, self.questions.problem
-        self.side.tell(self.questions.answered, self._state.judged)
+        self.side.tell(self.questions.answered, self._state.judgement_count)
         self.undo.setEnabled(self.questions.can_undo)
         for button in self.buttons.values():
             button.setEnabled(asked is not None)
@@ -187,13 +189,13 @@ class QuestionsPage(FullPage):
             return
         query = self._state.query
         own = query is not None and query.case == asked.query
-        self.heads[0].set_title(tr("Query") if own else tr("Another query"))
+        self.headers[0].set_title(tr("Query") if own else tr("Another query"))
         self.header.set_second(tr("Which case is like the query? Answer by what matters to you."))
         for place, case in enumerate((asked.query, asked.first, asked.second)):
             if self._shown[place] != case:
                 self._shown[place] = case
                 # A name may tell the finding, and so the answer.
-                self.heads[place].tell(self._label(case) if place == 0 else "")
+                self.headers[place].tell(self._label(case) if place == 0 else "")
                 self._draw(place)
         self._open_images()
 
@@ -216,7 +218,7 @@ class QuestionsPage(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.READ, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))
@@ -233,7 +235,7 @@ class QuestionsPage(FullPage):
         case, pane = self._shown[place], self.panes[place]
         found = None if case is None else self._opened.get(case)
         problem = found if isinstance(found, str) else ""
-        self.heads[place].tell_problem(problem)
+        self.headers[place].tell_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
             pane.show_viewed(found, self._state.path, found.case.row, None)
             pane.go_to(found.region)

@@ -49,13 +49,13 @@ _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 class RefinePanel(Panel):
     """Follows the search and its ranking.
 
-    ``save_wanted``: name the refined metric · ``train_wanted``: another metric is needed ·
-    ``case_wanted(case_row)``: show a judged case in the ranking.
+    ``save_requested``: name the refined metric · ``train_requested``: another metric is needed ·
+    ``case_requested(case_row)``: show a judged case in the ranking.
     """
 
-    save_wanted = Signal()
-    train_wanted = Signal()
-    case_wanted = Signal(int)
+    save_requested = Signal()
+    train_requested = Signal()
+    case_requested = Signal(int)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Refine"))
@@ -65,7 +65,7 @@ class RefinePanel(Panel):
         self._influence_of: Search | None = None
         self.rows = LedgerRows(self)
         self.list = JudgementList(self.rows, thumbnails)
-        self.measures = RefinementScores(context)
+        self.scores = RefinementScores(context)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -110,7 +110,7 @@ class RefinePanel(Panel):
         body.addWidget(self._how, 1)
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
-        body.addWidget(self.measures)
+        body.addWidget(self.scores)
         self._foot = foot
         inner = QWidget()
         self._sections = vbox(inner)
@@ -133,18 +133,18 @@ class RefinePanel(Panel):
             self,
             self._later,
         )
-        self.list.undo_wanted.connect(lambda ids: refine_metric.undo(context, ids))
-        self.list.redo_wanted.connect(lambda ids: refine_metric.redo(context, ids))
+        self.list.undo_requested.connect(lambda ids: refine_metric.undo(context, ids))
+        self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._tell_detail)
-        self.list.case_wanted.connect(self.case_wanted)
-        self.head.action_wanted.connect(self.turn_influence)
-        self.save.clicked.connect(self.save_wanted)
+        self.list.case_requested.connect(self.case_requested)
+        self.head.action_requested.connect(self.toggle_influence)
+        self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))
         self.reset.clicked.connect(lambda: refine_metric.reset(context))
         self._soon = one_shot(self, self._renew)
 
-    def go_to_judgements(self) -> None:
+    def focus_judgements(self) -> None:
         """The keyboard goes to the list, where there is one."""
         if self.list.isVisible():
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -172,7 +172,7 @@ class RefinePanel(Panel):
         super().showEvent(event)
         if self._stale:
             self._renew()
-        self.measures.wake()
+        self.scores.wake()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -187,7 +187,7 @@ class RefinePanel(Panel):
 
     def _renew(self) -> None:
         self._stale = False
-        state, asked = self._state, self._state.asked
+        state, asked = self._state, self._state.ranked_search
         entries = asked.entries if asked is not None else ()
         if asked is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
@@ -196,7 +196,7 @@ class RefinePanel(Panel):
                     tr("No metric yet"),
                     tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
-                    self.train_wanted.emit,
+                    self.train_requested.emit,
                 )
             else:
                 self._empty.say(
@@ -213,7 +213,7 @@ class RefinePanel(Panel):
                     why=str(state.refusal),
                 ),
                 tr("Train another metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
             self._show_page(self._empty)
             return
@@ -239,9 +239,9 @@ class RefinePanel(Panel):
         self._tell_head()
         current = self.list.current_row()
         self._tell_detail(current.id if current is not None else NONE)
-        self.measures.follow(asked)
+        self.scores.follow(asked)
         writable = state.library is not None and state.library.writable
-        judged, undone = state.judged > 0, state.judged < len(entries)
+        judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
         enable(
             {
                 self.save: judged and writable and state.refusal is None,
@@ -256,14 +256,14 @@ class RefinePanel(Panel):
         # The longer word for hiding needs the room.
         note = f"{total:,}" if self._influence_of else tr("{n:,} in the ledger", n=total)
         self.head.set_note(note if total else "")
-        shown = self._state.judged > 0 and self._state.refusal is None
+        shown = self._state.judgement_count > 0 and self._state.refusal is None
         self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
 
     def _tell_detail(self, entry: int) -> None:
         """What disagrees with the judgement looked at: every click that does, and what to do."""
         row = self.rows.row_of(entry)
         against = row.against if row is not None else ()
-        count = len(self._state.asked.contradictions) if self._state.asked is not None else 0
+        count = len(self._state.ranked_search.contradictions) if self._state.ranked_search is not None else 0
         self.detail.setVisible(count > 0)
         if row is None or not against:
             told = tr_n("{n} contradiction", "{n} contradictions", count)
@@ -291,7 +291,7 @@ class RefinePanel(Panel):
 
     # Influence
 
-    def turn_influence(self) -> None:
+    def toggle_influence(self) -> None:
         """Ask what each judgement does to the ranking, or hide it again."""
         if self._influence_of is not None:
             self._drop_influence()
@@ -305,7 +305,7 @@ class RefinePanel(Panel):
                 self.rows.show_influences(found, self._state.columns, TOP)
                 self._tell_head()
 
-        refine_metric.ask_influence(self._context, show, TOP)
+        refine_metric.fetch_influence(self._context, show, TOP)
 
     def _drop_influence(self) -> None:
         self._influence_of = None

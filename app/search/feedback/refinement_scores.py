@@ -128,7 +128,7 @@ class RefinementScores(QWidget):
                 self._measured = key
                 self._tell(score, len(key[1]))
 
-        refine_metric.ask_score(self._context, show)
+        refine_metric.fetch_score(self._context, show)
 
     def _tell(self, score: HeldOutScore | None, judged: int) -> None:
         self.badge.setVisible(score is not None)

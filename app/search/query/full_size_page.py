@@ -50,9 +50,9 @@ _RATE = "cine_rate"
 
 
 class FullSizePage(FullPage):
-    """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
+    """``closed`` when the user goes back; ``header_requested``: show what the file says."""
 
-    header_wanted = Signal()
+    header_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
@@ -61,14 +61,14 @@ class FullSizePage(FullPage):
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
         self._job: Job | None = None
-        self.three = QPushButton(tr("Three planes"))
-        self.three.setIcon(icon("planes"))
-        self.three.setCheckable(True)
-        self.three.setToolTip(tr("Show the two planes across the slices too, linked by a cross (X)"))
-        self.says = QPushButton(tr("File header"))
-        self.says.setIcon(icon("table"))
-        self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
-        for widget in (self.three, self.says):
+        self.three_planes = QPushButton(tr("Three planes"))
+        self.three_planes.setIcon(icon("planes"))
+        self.three_planes.setCheckable(True)
+        self.three_planes.setToolTip(tr("Show the two planes across the slices too, linked by a cross (X)"))
+        self.file_header = QPushButton(tr("File header"))
+        self.file_header.setIcon(icon("table"))
+        self.file_header.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
+        for widget in (self.three_planes, self.file_header):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
@@ -82,7 +82,7 @@ class FullSizePage(FullPage):
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
-        self.told = WrappedLabel(role="second")
+        self.hint = WrappedLabel(role="second")
         self.notice = QueryNotice()
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
@@ -97,7 +97,7 @@ class FullSizePage(FullPage):
         self._rule = HLine()
         side.addWidget(self._rule)
         side.addWidget(self._label)
-        for widget in (self.search_with, self.search, self.told):
+        for widget in (self.search_with, self.search, self.hint):
             side.addWidget(widget)
         side.addStretch(1)
 
@@ -124,9 +124,9 @@ class FullSizePage(FullPage):
     def _connect(self) -> None:
         view, pane, strip = self.view, self.pane, self.strip
         self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
-        self._region.told.connect(self._tell_region)
-        self.says.clicked.connect(self.header_wanted)
-        self.three.toggled.connect(self.planes.turn)
+        self._region.region_changed.connect(self._tell_region)
+        self.file_header.clicked.connect(self.header_requested)
+        self.three_planes.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -197,7 +197,7 @@ class FullSizePage(FullPage):
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
+            tr("Opening the image"), function, *args, lane=Lane.READ, channel="large", quiet=True
         )
 
     def leave(self) -> None:
@@ -244,7 +244,7 @@ class FullSizePage(FullPage):
             )
         )
         volume = viewed.stack is not None and viewed.stack.slices > 1 and not image.is_colour
-        self.three.setVisible(volume)
+        self.three_planes.setVisible(volume)
         try:
             rate = int(self._context.settings.text(_RATE, str(RATE)))
         except ValueError:
@@ -259,18 +259,18 @@ class FullSizePage(FullPage):
         self.pane.show_nothing()
         self.strip.begin(None, None, 0, None)
         self.planes.begin(None)
-        self.three.setVisible(False)
+        self.three_planes.setVisible(False)
         self._tell_case()
 
     def _show_loading(self) -> None:
-        self.notice.say_loading()
+        self.notice.show_loading()
         self._pages.setCurrentWidget(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
         self._slow.stop()
         self._loaded = None
         self._show_nothing()
-        self.notice.say_failed(error, self._again)
+        self.notice.show_error(error, self._again)
         self._pages.setCurrentWidget(self.notice)
 
     def _again(self) -> None:
@@ -298,12 +298,12 @@ class FullSizePage(FullPage):
         live = self._region.live
         self.search.setVisible(loaded is not None and not live)
         self.search.setEnabled(self._state.metric is not None)
-        for widget in (self._label, self.search_with, self._rule, self.told):
+        for widget in (self._label, self.search_with, self._rule, self.hint):
             widget.setVisible(loaded is not None)
         if loaded is not None:
             no_metric = tr("There is no metric yet. Train one to search with this image.")
             follows = tr("The similar cases update while you draw.") if live else ""
-            self.told.setText(no_metric if self._state.metric is None else follows)
+            self.hint.setText(no_metric if self._state.metric is None else follows)
 
     def _tell_case(self) -> None:
         source, loaded = self._source, self._loaded
@@ -312,8 +312,8 @@ class FullSizePage(FullPage):
         self.facts.show_image(loaded.image if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)
         self.tools.auto.setVisible(loaded is None or not loaded.image.is_colour)
-        self.says.setEnabled(loaded is not None)
-        self._region.tell()
+        self.file_header.setEnabled(loaded is not None)
+        self._region.update_controls()
 
     def _tell_greys(self) -> None:
         if self.view.image is not None:
@@ -324,14 +324,14 @@ class FullSizePage(FullPage):
     def _search(self) -> None:
         if self._source is not None:
             region = self._region.drawn if self.search_with.value() == REGION else None
-            search_operations.ask(
+            search_operations.submit_query(
                 self._context, Query(case=self._source.case, image=self._source.image, region=region)
             )
 
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
         menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
+        menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
         return menu
 
     def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:
@@ -339,7 +339,7 @@ class FullSizePage(FullPage):
             self.make_menu(view).popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_X and self.three.isVisible():
-            self.three.toggle()
+        if event.key() == Qt.Key.Key_X and self.three_planes.isVisible():
+            self.three_planes.toggle()
         else:
             super().keyPressEvent(event)

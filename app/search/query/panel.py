@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.search.feedback.examples_section import ExamplesSection
-from semblance.app.search.query.query_facts import QueryFacts, region_words
+from semblance.app.search.query.query_facts import QueryFacts, region_text
 from semblance.app.search.query.query_notice import QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
@@ -53,12 +53,12 @@ FACTS_FROM = 400
 
 
 class QueryPanel(Panel):
-    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
-    ``large_wanted``: show the image on the whole window; ``header_wanted``: what its file says."""
+    """Follows ``state.query``; drawing a region asks again with it. ``help_requested``: show the help page;
+    ``full_size_requested``: show the image on the whole window; ``header_requested``: what its file says."""
 
-    help_wanted = Signal()
-    large_wanted = Signal()
-    header_wanted = Signal()
+    help_requested = Signal()
+    full_size_requested = Signal()
+    header_requested = Signal()
     image_shown = Signal()
 
     def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
@@ -75,8 +75,8 @@ class QueryPanel(Panel):
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
         self.large = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
-        self.large.clicked.connect(self.large_wanted)
-        self.header.double_clicked.connect(self.large_wanted)
+        self.large.clicked.connect(self.full_size_requested)
+        self.header.double_clicked.connect(self.full_size_requested)
         self.more = self.header.add_button("more", tr("More for this image"))
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -122,7 +122,7 @@ class QueryPanel(Panel):
     def _connect(self) -> None:
         view, state = self.view, self._state
         self._region = RegionSearch(self._context, self.pane, self.tools, self.search_with)
-        self._region.told.connect(self._tell_region)
+        self._region.region_changed.connect(self._tell_region)
         view.window_changed.connect(lambda _: self._tell_greys())
         view.inverted_changed.connect(lambda _: self._tell_greys())
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -130,7 +130,7 @@ class QueryPanel(Panel):
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._renew)
         state.on_change(Change.CASES, self, self._cases_changed)
-        self._drop.file_dropped.connect(self.ask_file)
+        self._drop.file_dropped.connect(self.search_with_file)
         self._drop.case_dropped.connect(self._ask_row)
         theme_signals.changed.connect(self._fit_labels)
 
@@ -152,9 +152,9 @@ class QueryPanel(Panel):
         """The region searched with; ``None`` for the whole image."""
         return self._state.query.region if self._state.query else None
 
-    def search_whole(self) -> None:
+    def search_whole_image(self) -> None:
         """Search with the whole image; the region stays drawn, set aside."""
-        search_operations.ask_region(self._context, None)
+        search_operations.submit_region(self._context, None)
 
     @property
     def shows_query(self) -> bool:
@@ -167,19 +167,19 @@ class QueryPanel(Panel):
             self,
             tr("Search with an image"),
             "",
-            search_operations.FILES,
+            search_operations.FILE_FILTER,
         )
         if name:
-            self.ask_file(Path(name))
+            self.search_with_file(Path(name))
 
-    def ask_file(self, path: Path) -> None:
+    def search_with_file(self, path: Path) -> None:
         """Search with an image from outside the library."""
-        search_operations.ask(self._context, Query(image=path))
+        search_operations.submit_query(self._context, Query(image=path))
 
     def _ask_row(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
     # Following the query
 
@@ -212,7 +212,7 @@ class QueryPanel(Panel):
     def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
             job = self._context.jobs.run(
-                tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
+                tr("Opening the image"), function, *args, lane=Lane.READ, channel="view", quiet=True
             )
         except SemblanceError as error:
             self._fail(error)
@@ -263,23 +263,23 @@ class QueryPanel(Panel):
 
     def _show_nothing(self) -> None:
         self._loaded = None
-        self.notice.say_nothing_asked(self.choose_image)
+        self.notice.show_no_query(self.choose_image)
         self._turn_to(self.notice)
 
     def _show_loading(self) -> None:
         self._loaded = None
-        self.notice.say_loading()
+        self.notice.show_loading()
         self._turn_to(self.notice)
 
     def _show_row_of_table(self) -> None:
         self._loaded = None
-        self.notice.say_row_of_table()
+        self.notice.show_table_row()
         self._turn_to(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
         self._slow.stop()
         self._loaded, self._failed = None, True
-        self.notice.say_failed(error, self._retry)
+        self.notice.show_error(error, self._retry)
         self._turn_to(self.notice)
 
     def _retry(self) -> None:
@@ -311,7 +311,7 @@ class QueryPanel(Panel):
         drawn, loaded = self.view.region, self._loaded
         own = loaded.region if loaded is not None else None
         self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
-        words = region_words(drawn.region, own, in_use=drawn.in_use)
+        words = region_text(drawn.region, own, in_use=drawn.in_use)
         self.view.setAccessibleDescription(tr("Region: {words}", words=words) if loaded is not None else "")
 
     def _tell_greys(self) -> None:
@@ -336,7 +336,7 @@ class QueryPanel(Panel):
         source = self._wanted
         self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
         self.facts.show_image(self._loaded.image if self._loaded else None)
-        self._region.tell()
+        self._region.update_controls()
 
     def _fit_labels(self) -> None:
         self._search_label.setFixedWidth(theme().px(NAMES))
@@ -355,12 +355,12 @@ class QueryPanel(Panel):
         menu = image_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
-            menu.addAction(tr("View full size\tCtrl+L"), self.large_wanted.emit)
-            menu.addAction(tr("File header…\tCtrl+H"), self.header_wanted.emit)
+            menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+            menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
         if source is not None:
             what = tr("Copy case ID") if source.case else tr("Copy file name")
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
-        menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
+        menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
 
     def _open_menu(self, at: QPoint) -> None:

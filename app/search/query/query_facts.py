@@ -56,10 +56,10 @@ class QueryFacts(FactList):
 
     def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
         """The region ``drawn`` on the image, or the case's ``own``; ``asked`` false: no image."""
-        self.set_fact(REGION, region_words(drawn, own, in_use=in_use) if asked else None)
+        self.set_fact(REGION, region_text(drawn, own, in_use=in_use) if asked else None)
 
 
-def region_words(drawn: Region | None, own: Region | None, *, in_use: bool) -> str:
+def region_text(drawn: Region | None, own: Region | None, *, in_use: bool) -> str:
     """The region ``drawn`` on an image, or the case's ``own``."""
     if drawn is not None:
         region = f"{_shape(drawn)}, {_size(drawn)} px"

@@ -18,7 +18,7 @@ class QueryNotice(EmptyState):
         self.setObjectName("query-notice")
         self.setAccessibleName(tr("Query"))
 
-    def say_nothing_asked(self, choose: Callable[[], None]) -> None:
+    def show_no_query(self, choose: Callable[[], None]) -> None:
         self.set_icon("image")
         self.say(
             tr("No query yet"),
@@ -27,15 +27,15 @@ class QueryNotice(EmptyState):
             choose,
         )
 
-    def say_loading(self) -> None:
+    def show_loading(self) -> None:
         self.set_icon("hourglass")
         self.say("", tr("Loading the image…"))
 
-    def say_row_of_table(self) -> None:
+    def show_table_row(self) -> None:
         self.set_icon("table")
         self.say(tr("A row of a table"), tr("This case has numbers and no image."))
 
-    def say_failed(self, error: SemblanceError, again: Callable[[], None]) -> None:
+    def show_error(self, error: SemblanceError, again: Callable[[], None]) -> None:
         self.set_icon("warning")
         self.say(breakable(error.message), breakable(error.hint), tr("Try again"), again)
 

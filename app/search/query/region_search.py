@@ -23,7 +23,7 @@ class RegionSearch(QObject):
     or whether it is in use, is another.
     """
 
-    told = Signal()
+    region_changed = Signal()
 
     def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: Segmented) -> None:
         super().__init__(pane)
@@ -31,13 +31,13 @@ class RegionSearch(QObject):
         self.live = True
         view = pane.view
         view.tool_changed.connect(tools.show_tool)
-        view.region.moved.connect(lambda _: self.tell())
+        view.region.moved.connect(lambda _: self.update_controls())
         view.region.changed.connect(self._ask)
-        view.segment_wanted.connect(lambda x, y: self._outline((x, y)))
-        view.refine_wanted.connect(lambda: self._outline(view.region.region))
-        tools.tool_wanted.connect(self.set_tool)
-        tools.undo_wanted.connect(self._undo)
-        tools.auto_wanted.connect(view.auto)
+        view.segment_requested.connect(lambda x, y: self._outline((x, y)))
+        view.refine_requested.connect(lambda: self._outline(view.region.region))
+        tools.tool_requested.connect(self.set_tool)
+        tools.undo_requested.connect(self._undo)
+        tools.auto_requested.connect(view.auto)
         choice.changed.connect(self._switch)
 
     @property
@@ -64,9 +64,9 @@ class RegionSearch(QObject):
                     view.show_region(region)
             elif drawn.region is not None:
                 view.show_region(drawn.region, in_use=False)
-        self.tell()
+        self.update_controls()
 
-    def tell(self) -> None:
+    def update_controls(self) -> None:
         """Let everything beside the image say what is drawn."""
         drawn = self._pane.view.region
         self._choice.setEnabled(drawn.region is not None)
@@ -74,12 +74,12 @@ class RegionSearch(QObject):
         by_region = drawn.in_use if drawn.region is not None else self._pane.case_region is not None
         self._choice.set_value(REGION if by_region else WHOLE)
         self._tools.undo.setEnabled(drawn.can_undo)
-        self.told.emit()
+        self.region_changed.emit()
 
     def _ask(self, region: Region | None) -> None:
         if self._pane.view.editable and self.live:
-            search_operations.ask_region(self._context, self._pane.placed(region))
-        self.tell()
+            search_operations.submit_region(self._context, self._pane.placed(region))
+        self.update_controls()
 
     def _outline(self, where: tuple[int, int] | Region | None) -> None:
         pane = self._pane
@@ -94,7 +94,7 @@ class RegionSearch(QObject):
         if not self._pane.view.editable:
             return
         if self.live:
-            search_operations.ask_region(self._context, self.drawn if key == REGION else None)
+            search_operations.submit_region(self._context, self.drawn if key == REGION else None)
         else:
             self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)
-            self.tell()
+            self.update_controls()

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.saved.saved_searches import SearchKeeper
+from semblance.app.search.saved.saved_searches import SearchAutosave
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
@@ -25,17 +25,17 @@ class SearchView(QObject):
         super().__init__(parent)
         self._state, self._query, self._ranking = context.state, query, ranking
         self._wanted: Mapping[str, Any] = {}
-        self.keeper = SearchKeeper(context, self.capture, self)
+        self.autosave = SearchAutosave(context, self.capture, self)
         view, grid = query.view, ranking.grid
         self._state.view_requested.connect(self.restore)
         self._state.on_change(Change.QUERY, self, self._forget)
         query.image_shown.connect(self._restore_image)
-        view.view_changed.connect(self.keeper.touch)
-        view.window_changed.connect(lambda _: self.keeper.touch())
-        view.inverted_changed.connect(lambda _: self.keeper.touch())
-        query.pane.slice_changed.connect(lambda _: self.keeper.touch())
-        grid.current_changed.connect(lambda _: self.keeper.touch())
-        grid.verticalScrollBar().valueChanged.connect(lambda _: self.keeper.touch())
+        view.view_changed.connect(self.autosave.touch)
+        view.window_changed.connect(lambda _: self.autosave.touch())
+        view.inverted_changed.connect(lambda _: self.autosave.touch())
+        query.pane.slice_changed.connect(lambda _: self.autosave.touch())
+        grid.current_changed.connect(lambda _: self.autosave.touch())
+        grid.verticalScrollBar().valueChanged.connect(lambda _: self.autosave.touch())
 
     def capture(self) -> dict[str, Any]:
         """As plain values."""

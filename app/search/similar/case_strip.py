@@ -47,11 +47,11 @@ class StripCase:
 
 class CaseStrip(QWidget):
     """``chosen(row)`` when one becomes current, ``activated(row)`` by double click or Enter,
-    ``menu_wanted(row, global position)``."""
+    ``menu_requested(row, global position)``."""
 
     chosen = Signal(int)
     activated = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -172,7 +172,7 @@ class CaseStrip(QWidget):
             return
         self._choose(place)
         where = self.mapToGlobal(self.cell(place).center()) if by_key else event.globalPos()
-        self.menu_wanted.emit(self.current(), where)
+        self.menu_requested.emit(self.current(), where)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}

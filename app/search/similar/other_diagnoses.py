@@ -22,11 +22,11 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 
 
 class OtherDiagnoses(QFrame):
-    """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_wanted`` as of a strip."""
+    """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_requested`` as of a strip."""
 
     chosen = Signal(int)
     activated = Signal(int)
-    menu_wanted = Signal(int, QPoint)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class OtherDiagnoses(QFrame):
         self.strip.set_source(thumbnails)
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
-        self.strip.menu_wanted.connect(self.menu_wanted)
+        self.strip.menu_requested.connect(self.menu_requested)
         head = hbox(spacing=8)
         head.addWidget(self._title)
         head.addWidget(self._chip)
@@ -73,7 +73,7 @@ class OtherDiagnoses(QFrame):
         def tell(groups: list[str]) -> None:
             self._tell_differences(dict(zip(rows, groups, strict=True)))
 
-        search_operations.differences(self._context, [case.case_id for case in cases], tell)
+        search_operations.find_differences(self._context, [case.case_id for case in cases], tell)
 
     def set_low(self, low: bool) -> None:
         """With little room: one line."""

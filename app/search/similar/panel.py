@@ -44,29 +44,29 @@ GLIDE = "glide"
 
 
 class RankingPanel(Panel):
-    """Ranked cases as cards; a double click (``compare_wanted``) sets one beside the query."""
+    """Ranked cases as cards; a double click (``compare_requested``) sets one beside the query."""
 
-    menu_wanted = Signal(int, QPoint)
-    compare_wanted = Signal(int)
-    extract_wanted = Signal()
-    train_wanted = Signal()
+    menu_requested = Signal(int, QPoint)
+    compare_requested = Signal(int)
+    extract_requested = Signal()
+    train_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Similar cases"))
         self._context, self._state = context, context.state
 
         self.same_patient = CountedSwitch(tr("Hide same patient"))
-        self.alike = CountedSwitch(tr("Group near-duplicates"))
+        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"))
         for box, tip in (
             (self.same_patient, tr("Hide other cases of the query's patient")),
-            (self.alike, tr("Show near-duplicates under one card")),
+            (self.near_duplicates, tr("Show near-duplicates under one card")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
             # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
-        self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
+        self.near_duplicates.toggled.connect(lambda on: self._option(group_duplicates=on))
 
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
@@ -74,24 +74,30 @@ class RankingPanel(Panel):
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
-        for widget in (self.same_patient, self.alike, self.options.button, self.window_level, self.view):
+        for widget in (
+            self.same_patient,
+            self.near_duplicates,
+            self.options.button,
+            self.window_level,
+            self.view,
+        ):
             self.header.add_action(widget)
         self._strip = SummaryStrip()
         self.notice = NoMatchNotice(self.options.open)
         self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._show_other)
-        self.others.activated.connect(self.compare_wanted)
-        self.others.menu_wanted.connect(self.menu_wanted)
+        self.others.activated.connect(self.compare_requested)
+        self.others.menu_requested.connect(self.menu_requested)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
         self._query_window_level = QueryWindowLevel(context, thumbnails, self)
         self._query_window_level.source_changed.connect(self.grid.set_source)
         self.window_level.toggled.connect(self._query_window_level.turn)
         self.grid.setAccessibleName(tr("Similar cases, nearest first"))
-        self.judging = CardFeedback(context, self.grid, self)
-        self.grid.activated.connect(self.compare_wanted)
-        self.grid.menu_wanted.connect(self.menu_wanted)
-        self.grid.alike_wanted.connect(self.show_alike)
+        self.card_feedback = CardFeedback(context, self.grid, self)
+        self.grid.activated.connect(self.compare_requested)
+        self.grid.menu_requested.connect(self.menu_requested)
+        self.grid.near_duplicates_requested.connect(self.toggle_near_duplicates)
         #: Cases whose near-duplicates are seen beside them, by row.
         self._unfolded: set[int] = set()
         self._empty = EmptyState()
@@ -108,7 +114,7 @@ class RankingPanel(Panel):
         column.addWidget(self.header)
         column.addWidget(self._strip)
         column.addWidget(self.notice)
-        column.addWidget(self.judging.bar)
+        column.addWidget(self.card_feedback.bar)
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
@@ -121,7 +127,7 @@ class RankingPanel(Panel):
         index = self._state.columns.index_of_row(self.grid.current())
         return self._state.columns.ids[index] if index >= 0 else None
 
-    def ask_current(self) -> None:
+    def search_current(self) -> None:
         self._ask(self.grid.current())
 
     @property
@@ -131,7 +137,7 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         usual = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
-        return self._not_all(ranking) or moved_by(self._state.asked) or usual
+        return self._not_all(ranking) or adjustments_text(self._state.ranked_search) or usual
 
     def _not_all(self, ranking: SearchResult) -> str:
         """ "200 of 250", where cases were not compared for lack of features; else nothing."""
@@ -146,15 +152,15 @@ class RankingPanel(Panel):
         self.view.set_value(name)
         self.grid.set_rows(name == "list")
 
-    def _option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
-        before = (self._state.hide_same_patient, self._state.fold_alike)
-        self._state.set_option(hide_same_patient=hide_same_patient, fold_alike=fold_alike)
-        if before != (self._state.hide_same_patient, self._state.fold_alike):
+    def _option(self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None) -> None:
+        before = (self._state.hide_same_patient, self._state.group_duplicates)
+        self._state.set_option(hide_same_patient=hide_same_patient, group_duplicates=group_duplicates)
+        if before != (self._state.hide_same_patient, self._state.group_duplicates):
             search_operations.rank(self._context)
 
     def _follow_options(self) -> None:
         self.same_patient.setChecked(self._state.hide_same_patient)
-        self.alike.setChecked(self._state.fold_alike)
+        self.near_duplicates.setChecked(self._state.group_duplicates)
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
@@ -167,16 +173,16 @@ class RankingPanel(Panel):
             self._strip.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
-            self.grid.set_deck(CaseModel(columns))
+            self.grid.set_model(CaseModel(columns))
             self._say_what_next()
             return
         same, self._shown = ranking.query == self._shown, ranking.query
         self._unfolded &= {case.row for case in ranking.ranked} if same else set()
         glide = same and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_deck(self._deck(ranking, columns), keep_place=same, glide=glide)
+        self.grid.set_model(self._deck(ranking, columns), keep_place=same, glide=glide)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
-        self.notice.show_ranking(ranking, self._state.unusual)
+        self.notice.show_ranking(ranking, self._state.no_match_rate)
         if ranking is not self._told_others:
             self._told_others = ranking
             self.others.show_ranking(ranking, columns)
@@ -205,7 +211,7 @@ class RankingPanel(Panel):
             known = self._stale_of = (metric, library, is_stale(metric, library))
         return known[2]
 
-    def show_alike(self, case_row: int | None = None) -> None:
+    def toggle_near_duplicates(self, case_row: int | None = None) -> None:
         """Set what is folded under a case, else under the current one, beside it; or fold it again."""
         ranking = self._state.ranking
         row = self.grid.current() if case_row is None else case_row
@@ -214,15 +220,15 @@ class RankingPanel(Panel):
         stands = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
         if stands is not None and stands.alike:
             self._unfolded ^= {stands.row}
-            self.grid.set_deck(self._deck(ranking, self._state.columns), keep_place=True)
+            self.grid.set_model(self._deck(ranking, self._state.columns), keep_place=True)
 
     def _show_other(self, case_row: int) -> None:
         """Bring a case of the row below to the eye where the ranking has it."""
-        if self.grid.deck().place_of(case_row) >= 0:
+        if self.grid.model().place_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
     def _deck(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
-        asked = self._state.asked
+        asked = self._state.ranked_search
         moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
         lines: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, moved, strict=True):
@@ -242,7 +248,7 @@ class RankingPanel(Panel):
             ranks,
             shifts if any(moved) else None,
             full=_full(distances),
-            judgements=self.judging.verdicts(),
+            judgements=self.card_feedback.marks(),
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -252,7 +258,7 @@ class RankingPanel(Panel):
 
     def _show_switches(self) -> None:
         """Show the two switches where the header has room for them; the menu Search has both too."""
-        boxes = (self.same_patient, self.alike)
+        boxes = (self.same_patient, self.near_duplicates)
         needed = theme().px(FIXED_HEADER) + sum(box.minimumSizeHint().width() for box in boxes)
         for box in boxes:
             box.setVisible(self.width() >= needed)
@@ -262,7 +268,7 @@ class RankingPanel(Panel):
         ranking = self._state.ranking
         for box, hidden in (
             (self.same_patient, ranking.same_patient if ranking else 0),
-            (self.alike, ranking.near_duplicates if ranking else 0),
+            (self.near_duplicates, ranking.near_duplicates if ranking else 0),
         ):
             box.set_count(hidden if box.isChecked() else 0)
 
@@ -293,7 +299,7 @@ class RankingPanel(Panel):
                     "They are extracted once, in the background."
                 ),
                 tr("Extract features…"),
-                self.extract_wanted.emit,
+                self.extract_requested.emit,
             )
         elif self._state.metric is None and training is not None and training.running:
             self._empty.say(
@@ -305,7 +311,7 @@ class RankingPanel(Panel):
                 tr("No metric yet"),
                 tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
                 tr("Train a metric"),
-                self.train_wanted.emit,
+                self.train_requested.emit,
             )
         elif self._awaited is not None:
             self._empty.say(
@@ -321,10 +327,10 @@ class RankingPanel(Panel):
     def _ask(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
 
-def moved_by(asked: RankedSearch | None) -> str:
+def adjustments_text(asked: RankedSearch | None) -> str:
     """What a ranking is by beside its metric and query, in words: examples, concepts, groups of features
     left out; empty where nothing is."""
     if asked is None or asked.refused is not None:

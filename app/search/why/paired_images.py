@@ -18,7 +18,7 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class AnnotatedImage:
     """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and what is drawn on it.
 
     ``rings``: (x, y, radius), ``outline``: (x, y) points, both in shares of its width and height (the radius
@@ -31,19 +31,19 @@ class Marked:
     problem: str = ""
 
 
-class MarkedImage(QWidget):
+class AnnotatedImageView(QWidget):
     """One of the images, whole in a square; rings are lettered a, b, c."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
-        self._shown = Marked()
+        self._shown = AnnotatedImage()
         self._image: QImage | None = None
         self._marks = True
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.show_image(Marked())
+        self.show_image(AnnotatedImage())
 
     @property
     def marked(self) -> bool:
@@ -51,10 +51,10 @@ class MarkedImage(QWidget):
         return self._marks
 
     @property
-    def shown(self) -> Marked:
+    def shown(self) -> AnnotatedImage:
         return self._shown
 
-    def show_image(self, shown: Marked) -> None:
+    def show_image(self, shown: AnnotatedImage) -> None:
         self._shown = shown
         self._image = None if shown.pixels is None else as_image(shown.pixels)
         told = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""

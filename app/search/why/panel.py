@@ -56,12 +56,12 @@ class WhyPanel(Panel):
         self._why: Explanation | None = None
         self.images = WhyImages(context)
         self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
-        self.head.action_wanted.connect(self.reset)
+        self.head.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
-        self.waterfall.wanted.connect(lambda groups: explain_distance.leave_out(context, groups))
+        self.waterfall.exclusion_changed.connect(lambda groups: explain_distance.leave_out(context, groups))
         self.sentence = WrappedLabel(role="second")
         self.card = MetricSection(self._state)
         #: Names of the groups in the order their boxes stand in.
@@ -96,7 +96,7 @@ class WhyPanel(Panel):
         return self._why
 
     @property
-    def told_empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing but what to do next."""
         return self._pages.currentWidget() is self.empty
 
@@ -121,7 +121,7 @@ class WhyPanel(Panel):
         return next((line for line in ranking.ranked if line.row == self._wanted), ranking.ranked[0])
 
     def _renew(self) -> None:
-        asked, line = self._state.asked, self._line()
+        asked, line = self._state.ranked_search, self._line()
         if asked is None or line is None:
             self._forget()
             self._say_what_next()
@@ -143,12 +143,12 @@ class WhyPanel(Panel):
 
     def _make_ready(self) -> None:
         """The first group that is unticked shall not wait for all features to be read."""
-        if self._state.asked is not None and self.isVisible():
-            explain_distance.make_ready(self._context, self._state.asked.search)
+        if self._state.ranked_search is not None and self.isVisible():
+            explain_distance.make_ready(self._context, self._state.ranked_search.search)
 
     def _forget(self) -> None:
         self._quiet.stop()
-        self._context.jobs.drop(explain_distance.WHY)
+        self._context.jobs.cancel_channel(explain_distance.WHY)
         self._asked_for = self._why = None
         self.images.forget()
 

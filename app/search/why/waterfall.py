@@ -33,9 +33,9 @@ class Line:
 
 
 class Waterfall(QWidget):
-    """``wanted(keys)`` is emitted with the keys left out when a person sets or clears a box."""
+    """``exclusion_changed(keys)`` is emitted with the keys left out when a person sets or clears a box."""
 
-    wanted = Signal(tuple)
+    exclusion_changed = Signal(tuple)
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Waterfall(QWidget):
     def toggled(self, key: str, on: bool) -> None:
         out = {line.key for line in self._lines if line.key and not line.on} | self._others
         out = out - {key} if on else out | {key}
-        self.wanted.emit(tuple(sorted(out)))
+        self.exclusion_changed.emit(tuple(sorted(out)))
 
     def step(self, row: _Row, step: int) -> None:
         """The box above or below takes the keys."""
@@ -122,8 +122,8 @@ class Waterfall(QWidget):
         longest = max(map(self.fontMetrics().horizontalAdvance, names))
         # A name without a box begins where the box would stand.
         boxed = any(line.key for line in self._lines)
-        wanted = longest + px(12) if boxed else longest - 4
-        return max(px(24), min(px(_NAME), wanted, rest))
+        needed = longest + px(12) if boxed else longest - 4
+        return max(px(24), min(px(_NAME), needed, rest))
 
     def _fit(self) -> None:
         for row in (*self._rows, self._total):

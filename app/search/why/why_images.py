@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.search.why import explain_distance
-from semblance.app.search.why.paired_images import Marked, MarkedImage
+from semblance.app.search.why.paired_images import AnnotatedImage, AnnotatedImageView
 from semblance.app.shell.context import Context
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
@@ -26,7 +26,7 @@ class WhyImages(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
-        self.query, self.case = MarkedImage(tr("Query")), MarkedImage(tr("Ranked case"))
+        self.query, self.case = AnnotatedImageView(tr("Query")), AnnotatedImageView(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
         self.note = WrappedLabel(role="small")
@@ -73,9 +73,9 @@ class WhyImages(QWidget):
 
     def forget(self) -> None:
         """Nothing is compared any more, and what is under way comes too late."""
-        self._context.jobs.drop(explain_distance.IMAGES)
+        self._context.jobs.cancel_channel(explain_distance.IMAGES)
         for image in (self.query, self.case):
-            image.show_image(Marked())
+            image.show_image(AnnotatedImage())
         self.note.setText("")
         self._offer_marks()
 
@@ -101,10 +101,10 @@ class WhyImages(QWidget):
 
     def _fail(self, error: SemblanceError) -> None:
         for image in (self.query, self.case):
-            image.show_image(Marked(problem=error.message))
+            image.show_image(AnnotatedImage(problem=error.message))
         self.note.setText("")
         self._offer_marks()
 
 
-def _marked(side: ComparedImage) -> Marked:
-    return Marked(side.pixels, side.rings, side.outline, side.problem)
+def _marked(side: ComparedImage) -> AnnotatedImage:
+    return AnnotatedImage(side.pixels, side.rings, side.outline, side.problem)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
@@ -23,7 +24,8 @@ from semblance.core.tasks import Reporter
 
 Rows = npt.NDArray[np.int64]
 
-_SWEEPS = 100
+#: Rounds of k-means at most.
+_K_MEANS_ROUNDS = 100
 #: Arrays of cases x centres held at once.
 _COPIES = 8
 
@@ -125,28 +127,7 @@ def centres_of(rows: LabelledRows, count: int, seed: int, reporter: Reporter) ->
     centres, owners = [], []
     for code in range(len(rows.names)):
         reporter.check_cancelled()
-        found = k_means(rows.X[rows.codes == code], count, rng)
+        found = k_means(rows.X[rows.codes == code], count, rng, _K_MEANS_ROUNDS)
         centres.append(found)
         owners.append(np.full(len(found), code))
     return np.concatenate(centres), np.concatenate(owners)
-
-
-def k_means(X: Matrix, count: int, rng: np.random.Generator) -> Matrix:
-    """(k, d) Lloyd's centres of rows (n, d) from seeds drawn far apart (k-means++), k <= ``count``."""
-    centres: Matrix = X[rng.integers(len(X))][np.newaxis]
-    nearest = np.square(X - centres[0]).sum(axis=1)
-    while len(centres) < count and nearest.max() > 0.0:
-        new = X[rng.choice(len(X), p=nearest / nearest.sum())]
-        centres = np.concatenate([centres, new[np.newaxis]])
-        nearest = np.minimum(nearest, np.square(X - new).sum(axis=1))
-    member = np.full(len(X), -1)
-    for _ in range(_SWEEPS):
-        score = X @ centres.T - 0.5 * np.einsum("ij,ij->i", centres, centres)
-        now = score.argmax(axis=1)
-        if (now == member).all():
-            break
-        member = now
-        kept = np.unique(member)
-        centres = np.array([X[member == one].mean(axis=0) for one in kept], dtype=np.float64)
-        member = np.searchsorted(kept, member)
-    return centres

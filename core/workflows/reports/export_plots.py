@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from semblance.core.errors import BadArguments
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
 from semblance.core.reports.figures import FIGURES
 from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
 from semblance.core.reports.plot_canvas import Format, PlotLayout, ThemeName
-from semblance.core.reports.saving import put_file
 from semblance.core.tasks import SILENT, Reporter
 
 #: What plots can be saved as.
@@ -85,7 +85,7 @@ def export_plots(
             layout = PlotLayout(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
             content = draw(kind, curves, layout, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
-        put_file(target, content)
+        write_file(target, content)
         written.append(target)
     reporter.progress(len(plots), len(plots), "Saving plots")
     log_export(library, "plots", path.suffix.lower(), files=len(written))
@@ -115,7 +115,7 @@ def export_map(
     else:
         content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
     reporter.check_cancelled()
-    put_file(path, content)
+    write_file(path, content)
     log_export(library, "plots", path.suffix.lower(), files=1)
     return [path]
 
@@ -135,7 +135,7 @@ def export_scores(
     Raises:
         SemblanceError: the file cannot be written.
     """
-    put_file(path, text.encode("utf-8-sig"))
+    write_file(path, text.encode("utf-8-sig"))
     log_export(library, what, path.suffix, identified=identified)
     return [path]
 

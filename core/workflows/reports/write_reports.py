@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.reports.saving import put_file
 from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -133,7 +133,7 @@ def write_reports(
         write_report(document, out, chosen.page)
         files.append(out)
         lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
-    put_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
+    write_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
     log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
     return BatchResult(folder, tuple(files), tuple(failed))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from semblance.core.errors import SemblanceError
 from semblance.core.files import move, move_into_place, remove_abandoned, replacing, write_file
 
 TOP = Path(__file__).parents[3]
@@ -105,7 +106,7 @@ def test_a_file_system_that_cannot_sync_folders_is_put_up_with_and_a_failing_dis
 
     monkeypatch.setattr(os, "fsync", fsync)
     if refused:
-        with pytest.raises(OSError, match="folder"):
+        with pytest.raises(SemblanceError, match=r"a was not written: folder\."):
             write_file(tmp_path / "a", b"a")
     else:
         write_file(tmp_path / "a", b"a")

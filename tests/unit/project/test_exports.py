@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[3] / "core"
-WRITES = ("put_file(", "write_report(", "write_backup(")
+WRITES = ("write_file(", "write_report(", "write_backup(")
 
 
 def silent_writers(folder: Path) -> list[str]:
@@ -23,6 +23,6 @@ def test_every_workflow_that_writes_a_file_notes_it():
 
 
 def test_one_that_does_not_is_found(tmp_path):
-    (tmp_path / "leaking.py").write_text("put_file(path, text)\n")
-    (tmp_path / "noting.py").write_text("put_file(path, text)\nlog_export(library, 'x', 'csv')\n")
+    (tmp_path / "leaking.py").write_text("write_file(path, text)\n")
+    (tmp_path / "noting.py").write_text("write_file(path, text)\nlog_export(library, 'x', 'csv')\n")
     assert silent_writers(tmp_path) == ["leaking.py"]

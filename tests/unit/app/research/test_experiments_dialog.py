@@ -180,11 +180,11 @@ def test_a_case_of_a_library_is_wanted_by_double_click_and_enter(qtbot, dialog, 
     choose(dialog, library, learners=("euclidean",), repeats=1)
     measured(dialog, context)
     dialog.results.tabs.setCurrentIndex(3)
-    with qtbot.waitSignal(dialog.case_wanted) as wanted:
+    with qtbot.waitSignal(dialog.case_requested) as wanted:
         dialog.results.queries.cellDoubleClicked.emit(0, 0)
     assert wanted.args == [str(library), dialog.results.queries.case(0)]
     dialog.results.queries.setCurrentCell(1, 0)
-    with qtbot.waitSignal(dialog.case_wanted) as wanted:
+    with qtbot.waitSignal(dialog.case_requested) as wanted:
         qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
     assert wanted.args == [str(library), dialog.results.queries.case(1)]
 

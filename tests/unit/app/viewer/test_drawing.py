@@ -145,7 +145,7 @@ def test_the_brush_corrects_a_rectangle(view):
 
 def test_a_click_asks_for_the_outline_of_what_lies_there(view, qtbot):
     view.set_tool(tools.SEGMENT)
-    with qtbot.waitSignal(view.segment_wanted) as asked:
+    with qtbot.waitSignal(view.segment_requested) as asked:
         QTest.mouseClick(view, LEFT, NONE, at(view, 60.5, 70.5))
     assert asked.args == [60, 70]
 

@@ -71,7 +71,7 @@ def test_the_ends_stay_within_the_image(strip, told):
 
 
 def test_a_double_click_asks_for_the_first_greys(strip, qtbot):
-    with qtbot.waitSignal(strip.auto_wanted):
+    with qtbot.waitSignal(strip.auto_requested):
         QTest.mouseDClick(strip, LEFT, pos=QPoint(100, 18))
 
 
@@ -82,7 +82,7 @@ def test_it_is_reached_and_moved_by_keyboard(strip, told, qtbot):
     assert told[-1].width == pytest.approx(160)
     QTest.keyClick(strip, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert told[-1].width < 160
-    with qtbot.waitSignal(strip.auto_wanted):
+    with qtbot.waitSignal(strip.auto_requested):
         QTest.keyClick(strip, Qt.Key.Key_0)
 
 

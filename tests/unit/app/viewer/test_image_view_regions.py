@@ -238,7 +238,7 @@ def test_enter_draws_in_the_middle_of_what_is_seen(view):
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
 def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     wanted = []
-    view.segment_wanted.connect(lambda x, y: wanted.append((x, y)))
+    view.segment_requested.connect(lambda x, y: wanted.append((x, y)))
     QTest.keyClick(view, Qt.Key.Key_S)
     assert view.pointer.aim.at is not None
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)

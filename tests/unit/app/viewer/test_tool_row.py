@@ -32,7 +32,7 @@ def test_with_room_every_tool_has_its_button(row):
 
 def test_without_room_the_last_tools_stand_in_a_menu(row):
     told = []
-    row.tool_wanted.connect(told.append)
+    row.tool_requested.connect(told.append)
     row.resize(row.minimumSizeHint())
     assert shown(row) == [tool.name for tool in tools.ALL][:FEWEST]
     assert row.auto.geometry().right() < row.width()

@@ -123,9 +123,9 @@ def test_progress_says_share_and_time(qtbot) -> None:
     assert line.bar.value() == 340
     buttons = {found.toolTip(): found for found in line.findChildren(QToolButton)}
     for tip, signal in (
-        ("Pause", line.pause_wanted),
-        ("Stop and keep the best so far", line.stop_wanted),
-        ("Cancel", line.cancel_wanted),
+        ("Pause", line.pause_requested),
+        ("Stop and keep the best so far", line.stop_requested),
+        ("Cancel", line.cancel_requested),
     ):
         with qtbot.waitSignal(signal):
             qtbot.mouseClick(buttons[tip], Qt.MouseButton.LeftButton)
@@ -189,7 +189,7 @@ def test_a_search_is_told_after_a_pause_and_emptied_with_escape(qtbot) -> None:
     with qtbot.waitSignal(field.searched) as told:
         qtbot.keyClicks(field, "us-07")
     assert told.args == ["us-07"]
-    with qtbot.waitSignal(field.down_wanted):
+    with qtbot.waitSignal(field.down_pressed):
         qtbot.keyClick(field, Qt.Key.Key_Down)
     qtbot.keyClick(field, Qt.Key.Key_Escape)
     assert field.text() == ""
@@ -211,7 +211,7 @@ def test_headers_offer_help_and_tabs(qtbot) -> None:
     for widget in (header, tabs):
         qtbot.addWidget(widget)
     assert header.height() == 32
-    with qtbot.waitSignal(header.help_wanted):
+    with qtbot.waitSignal(header.help_requested):
         qtbot.mouseClick(header.findChild(QToolButton), Qt.MouseButton.LeftButton)
     added = header.add_button("pop-out", "Show in a window of its own")
     assert added.accessibleName() == "Show in a window of its own"
@@ -231,10 +231,10 @@ def test_choosing_a_tab_moves_none(qtbot) -> None:
 def test_the_start_page_leads_on(qtbot) -> None:
     start = on_screen(qtbot, StartPage(), 1000, 700)
     for text, signal in (
-        ("Try the demo", start.demo_wanted),
-        ("Choose a folder…", start.new_wanted),
-        ("Open…", start.open_wanted),
-        ("What is a metric? What is a finding? Open the glossary", start.words_wanted),
+        ("Try the demo", start.demo_requested),
+        ("Choose a folder…", start.new_requested),
+        ("Open…", start.open_requested),
+        ("What is a metric? What is a finding? Open the glossary", start.glossary_requested),
     ):
         with qtbot.waitSignal(signal):
             qtbot.mouseClick(button(start, text), Qt.MouseButton.LeftButton)
@@ -247,7 +247,7 @@ def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
     there.mkdir()
     start.set_recent([there, str(tmp_path / "Gone.semblance")])
     assert not button(start, "Gone").isEnabled()
-    with qtbot.waitSignal(start.recent_wanted) as told:
+    with qtbot.waitSignal(start.recent_requested) as told:
         qtbot.mouseClick(button(start, "Breast"), Qt.MouseButton.LeftButton)
     assert told.args == [str(there)]
     start.set_recent([])

@@ -106,7 +106,7 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         assert Path(told["File"]).name == Path(window.state.columns.ids[3]).name
         dialog.close()
         asked(window)
-        window.panels.query.header_wanted.emit()
+        window.panels.query.header_requested.emit()
         settle(window)
         told = {line.name: line.value for line in dialog.rows.found}
         assert Path(told["File"]).name == Path(window.state.columns.ids[0]).name

@@ -72,7 +72,7 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
         assert window.context.settings.last_library is None
         assert not window.context.actions["report"].isEnabled()
         settle(window)
-        window.start_page.recent_wanted.emit(str(library))
+        window.start_page.recent_requested.emit(str(library))
         settle(window)
         assert window.state.query == asked
         assert window.state.ranking is not None

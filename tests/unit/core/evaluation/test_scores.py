@@ -15,7 +15,6 @@ from semblance.core.evaluation.scores import (
     triplet_accuracy,
     votes,
 )
-from semblance.core.retrieval.vote import vote
 
 
 def naive_retrieval_accuracy(distances, findings, own, max_k):
@@ -106,19 +105,6 @@ def test_votes_equal_the_loop(q, n, k, seed):
             winners = np.flatnonzero(np.isclose(shares[query], shares[query].max()))
             credit = 1 / len(winners) if asked[query] in winners else 0.0
             assert ours.correct[query, nearest - 1] == pytest.approx(credit)
-
-
-def test_votes_equal_the_one_a_search_shows():
-    rng = np.random.default_rng(5)
-    distances, gallery = rng.random((8, 30)), rng.integers(0, 3, 30)
-    ours = votes(GivenDistances(distances), gallery, np.zeros(8, dtype=int), 3, k=10)
-    for query in range(8):
-        nearest = np.argsort(distances[query])[:10]
-        names = [str(finding) for finding in gallery[nearest]]
-        shown = vote(names, distances[query, nearest]).probability
-        for finding in range(3):
-            assert ours.weighted[query, finding] == pytest.approx(shown.get(str(finding), 0.0))
-            assert ours.plain[query, finding] == pytest.approx(names.count(str(finding)) / 10)
 
 
 def test_a_tied_vote_shares_the_credit():

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
@@ -79,7 +79,7 @@ def test_regions_of_another_image_are_refused(tmp_path):
         read_regions(tmp_path / "r.json", size=(20, 10))
     with pytest.raises(BadInput):
         read_regions(tmp_path / "none.json")
-    with pytest.raises(BadInput, match="cannot be written"):
+    with pytest.raises(SemblanceError, match="was not written: there is no folder"):
         write_regions(tmp_path / "none" / "r.json", IMAGE, REGIONS)
 
 

@@ -115,7 +115,7 @@ def test_up_down_tab_and_enter_go_through_both_columns(panel, qtbot):
     qtbot.keyClick(columns, Qt.Key.Key_End)
     assert columns.current() == columns._shown[RIGHT][14].row
     qtbot.keyClick(columns, Qt.Key.Key_Home)
-    with qtbot.waitSignal(panel.compare_wanted) as told:
+    with qtbot.waitSignal(panel.compare_requested) as told:
         qtbot.keyClick(columns, Qt.Key.Key_Return)
     assert told.args == [columns._shown[RIGHT][0].row]
     with qtbot.waitSignal(panel.closed):
@@ -136,7 +136,7 @@ def test_the_mouse_takes_hold_of_a_row_and_of_a_line(panel, qtbot):
     qtbot.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.line(LEFT, 3).center())
     assert columns.current() == columns._shown[LEFT][3].row
     assert columns._shown[LEFT][3].case_id in columns.accessibleDescription()
-    with qtbot.waitSignal(panel.compare_wanted):
+    with qtbot.waitSignal(panel.compare_requested):
         qtbot.mouseDClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.line(LEFT, 3).center())
 
 
@@ -209,7 +209,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
             Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
-    state.set_asked(rank_cases(panel.trained, state.search, k=39))
+    state.set_ranked_search(rank_cases(panel.trained, state.search, k=39))
     jobs.let_run()
     panel.set_metrics(state.search.metric, REFINED)
     jobs.let_run()
@@ -223,7 +223,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
         panel.every.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
         for column in range(panel.every.model.columnCount())
     ]
-    state.set_asked(replace(state.asked, entries=()))
+    state.set_ranked_search(replace(state.ranked_search, entries=()))
     state.change_search(like=(Query(case=ranked[3]),))
     jobs.let_run()
     panel._renew()

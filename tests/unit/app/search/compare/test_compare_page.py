@@ -26,7 +26,7 @@ def panel(qtbot, jobs, context, trained):
     context.state.set_library(read_snapshot(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
+    context.state.set_ranked_search(asked_for(nearest_cases(trained, "plain", query, k=8)))
     panel = on_screen(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
@@ -64,7 +64,7 @@ def test_the_ends_of_the_ranking_are_ends(panel, jobs):
     panel.step(100)
     jobs.let_run()
     assert panel.current_case() == panel.state.ranking.ranked[-1].case_id
-    assert not panel.following.isEnabled()
+    assert not panel.next.isEnabled()
 
 
 def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
@@ -98,7 +98,7 @@ def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypat
     jobs.let_run()
     assert panel.panes[0].view.image is not None
     assert panel.panes[1].view.image is None
-    assert "not there any more" in panel.heads[1]._distance.text()
+    assert "not there any more" in panel.headers[1]._distance.text()
 
 
 def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
@@ -113,7 +113,7 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
 
 def test_no_ranking_any_more_leads_back(panel, qtbot):
     with qtbot.waitSignal(panel.closed):
-        panel.state.set_asked(None)
+        panel.state.set_ranked_search(None)
 
 
 def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:
@@ -127,16 +127,16 @@ def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:
 def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
     case, view = panel.current_case(), panel.panes[1].view
     assert panel.drawn is None
-    assert not panel.ask.isVisible()
+    assert not panel.search_region.isVisible()
     qtbot.keyClick(panel, Qt.Key.Key_R)
     assert panel.draw.isChecked()
     middle = view.rect().center()
     draw(qtbot, view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
-    assert panel.ask.isVisible()
+    assert panel.search_region.isVisible()
     assert panel.panes[0].view.region.region is None
     region = panel.drawn
     with qtbot.waitSignal(panel.closed):
-        qtbot.mouseClick(panel.ask, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(panel.search_region, Qt.MouseButton.LeftButton)
     assert panel.state.query == Query(case=case, region=region)
     assert (region.width > 2, region.height > 2) == (True, True)
 
@@ -154,5 +154,5 @@ def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qt
     panel.step(1)
     jobs.let_run()
     assert panel.drawn is None
-    assert not panel.ask.isVisible()
+    assert not panel.search_region.isVisible()
     assert not panel.draw.isChecked()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.search.feedback.click_curve import ClickCurve
+from semblance.app.search.feedback.click_curve import LearningCurve
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 from tests.helpers.showing import on_screen
 
@@ -14,8 +14,8 @@ def score(accuracy: float) -> HeldOutScore:
 
 
 @pytest.fixture
-def curve(qtbot) -> ClickCurve:
-    return on_screen(qtbot, ClickCurve(), 280, 190)
+def curve(qtbot) -> LearningCurve:
+    return on_screen(qtbot, LearningCurve(), 280, 190)
 
 
 def test_it_grows_and_tells_its_last_point(curve) -> None:

@@ -87,7 +87,7 @@ def test_influence_in_words():
         ids[0]: "moves 7 of 20, most \N{MINUS SIGN}3 (d)",
         ids[1]: "moves none of the first 20",
     }
-    assert rows.brief_influences == {ids[0]: "moves 7 of 20", ids[1]: "moves 0 of 20"}
+    assert rows.short_influences == {ids[0]: "moves 7 of 20", ids[1]: "moves 0 of 20"}
     rows.show_influences([], COLUMNS, 20)
     assert rows.influences == {}
 

@@ -78,7 +78,7 @@ def section(qtbot, context, jobs):
 
 
 def ask(context, jobs, query: Query | None = None) -> None:
-    search_operations.ask(context, query or Query(case=context.state.columns.ids[0]))
+    search_operations.submit_query(context, query or Query(case=context.state.columns.ids[0]))
     jobs.let_run()
 
 
@@ -89,7 +89,7 @@ def settle(qtbot, jobs) -> None:
 
 
 def said(context) -> list:
-    entries = [entry for entry in context.state.asked.entries if entry.undone is None]
+    entries = [entry for entry in context.state.ranked_search.entries if entry.undone is None]
     return [(e.judgement.query, e.judgement.kind, e.judgement.case) for e in entries]
 
 
@@ -195,7 +195,7 @@ def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> N
 
     asked = page.questions.question
     label = context.state.columns.labels[context.state.columns.index_of_id(asked.first)]
-    for head in page.heads[1:]:
+    for head in page.headers[1:]:
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 
 
@@ -276,7 +276,7 @@ def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
     qtbot.keyClick(section, Qt.Key.Key_Left)
     settle(qtbot, jobs)
     assert said(context)[0] == (asked.query, Kind.ALIKE, asked.first)
-    qtbot.mouseClick(section.pass_over, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
     assert len(said(context)) == 2
 
@@ -307,8 +307,8 @@ def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, job
 
 
 def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
-    with qtbot.waitSignal(section.large_wanted):
-        section.head.action_wanted.emit()
+    with qtbot.waitSignal(section.full_size_requested):
+        section.head.action_requested.emit()
 
 
 def test_images_are_drawn(section) -> None:

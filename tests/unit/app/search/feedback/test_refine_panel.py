@@ -63,18 +63,18 @@ def settle(panel, jobs) -> None:
     """Let everything arrive, the measuring that waits for a rest included."""
     jobs.let_run()
     panel._soon.timeout.emit()
-    panel.measures._rest.timeout.emit()
+    panel.scores._rest.timeout.emit()
     jobs.let_run()
 
 
-def judge(context, jobs, panel, *verdicts: tuple[int, bool]) -> list[int]:
+def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
-    for place, alike in verdicts:
+    for place, alike in marks:
         operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
         jobs.let_run()
     settle(panel, jobs)
-    return [entry.id for entry in context.state.asked.entries]
+    return [entry.id for entry in context.state.ranked_search.entries]
 
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
@@ -86,7 +86,7 @@ def compare(context, jobs, panel, closer: int, farther: int) -> None:
 
 
 def in_force(context) -> list[int]:
-    return [entry.id for entry in context.state.asked.entries if entry.undone is None]
+    return [entry.id for entry in context.state.ranked_search.entries if entry.undone is None]
 
 
 def test_without_a_query_it_says_what_to_do(panel):
@@ -97,14 +97,14 @@ def test_without_a_query_it_says_what_to_do(panel):
 def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbot):
     context.state.set_library(replace(context.state.library, metrics=()))
     qtbot.waitUntil(lambda: "No metric yet" in texts(panel))
-    with qtbot.waitSignal(panel.train_wanted):
+    with qtbot.waitSignal(panel.train_requested):
         next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
 
 
 def test_without_judgements_it_says_how_to_make_one(asked, jobs):
     settle(asked, jobs)
     assert "U, more like this" in texts(asked)
-    assert not asked.measures.isVisible()
+    assert not asked.scores.isVisible()
     assert not asked.save.isEnabled()
 
 
@@ -117,7 +117,7 @@ def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
         "c4 is like the query",
     ]
     assert "3 in the ledger" in texts(asked)
-    moved = sum(map(bool, context.state.asked.shifts[:20]))
+    moved = sum(map(bool, context.state.ranked_search.shifts[:20]))
     assert f"{moved} of the first 20" in texts(asked)
     assert asked.save.isEnabled()
     assert not asked.redo.isEnabled()
@@ -173,7 +173,7 @@ def test_the_buttons_below(qtbot, asked, context, jobs):
         qtbot.mouseClick(button, LEFT)
         settle(asked, jobs)
         assert in_force(context) == left
-    assert not asked.measures.isVisible()
+    assert not asked.scores.isVisible()
     assert not asked.undo.isEnabled()
     assert len(asked.rows.rows) == 2
 
@@ -192,12 +192,12 @@ def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
     assert newest.words in asked.detail.text()
     assert oldest.words in asked.detail.text()
     assert "the same pair was judged both ways" in asked.detail.text()
-    assert asked.list.disagreeing == {oldest.id}
+    assert asked.list.contradicting == {oldest.id}
     assert oldest.words in asked.list.tip(newest)
     operations.undo(context, [oldest.id])
     settle(asked, jobs)
     assert not asked.detail.isVisible()
-    assert asked.list.disagreeing == frozenset()
+    assert asked.list.contradicting == frozenset()
 
 
 def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
@@ -212,30 +212,30 @@ def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
 
 def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.head.action_wanted.emit()
+    asked.head.action_requested.emit()
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)
     # The row has room for the short form and the arrow at any width of the panel.
-    assert set(asked.rows.brief_influences) == set(ids)
+    assert set(asked.rows.short_influences) == set(ids)
     judge(context, jobs, asked, (6, False))
     assert asked.rows.influences == {}
-    asked.turn_influence()
+    asked.toggle_influence()
     jobs.let_run()
-    asked.turn_influence()
+    asked.toggle_influence()
     assert asked.rows.influences == {}
 
 
 def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.path, context.state.search)
-    assert asked.measures.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without judgements" in asked.measures.note.text()
-    assert f"{score.cases} cases" in asked.measures.note.text()
-    assert asked.measures.badge.kind == "held-out"
-    assert "2 marks rarely change this score" in asked.measures.note.text()
+    assert asked.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
+    assert f"{score.before:.2f} without judgements" in asked.scores.note.text()
+    assert f"{score.cases} cases" in asked.scores.note.text()
+    assert asked.scores.badge.kind == "held-out"
+    assert "2 marks rarely change this score" in asked.scores.note.text()
     judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
-    assert "rarely change" not in asked.measures.note.text()
+    assert "rarely change" not in asked.scores.note.text()
 
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
@@ -243,14 +243,14 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context
     monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
     asked.resize(296, 560)
     judge(context, jobs, asked, (4, True), (5, False))
-    assert asked.measures.badge.kind == "unknown"
-    assert asked.measures.minimumSizeHint().width() <= 296
-    assert asked.measures.accuracy.text() == "0.52 (0.48–0.57)"
-    asked.measures.layout().activate()
-    assert asked.measures.badge.y() > asked.measures.accuracy.geometry().bottom()
+    assert asked.scores.badge.kind == "unknown"
+    assert asked.scores.minimumSizeHint().width() <= 296
+    assert asked.scores.accuracy.text() == "0.52 (0.48–0.57)"
+    asked.scores.layout().activate()
+    assert asked.scores.badge.y() > asked.scores.accuracy.geometry().bottom()
     asked.resize(420, 560)
-    asked.measures.layout().activate()
-    assert asked.measures.badge.geometry().right() < asked.measures.accuracy.x()
+    asked.scores.layout().activate()
+    assert asked.scores.badge.geometry().right() < asked.scores.accuracy.x()
 
 
 def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
@@ -258,26 +258,28 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
     settle(asked, jobs)
-    assert asked.measures.accuracy.text() == "not measured"
-    assert "Every case was judged" in asked.measures.note.text()
-    assert not asked.measures.badge.isVisible()
+    assert asked.scores.accuracy.text() == "not measured"
+    assert "Every case was judged" in asked.scores.note.text()
+    assert not asked.scores.badge.isVisible()
 
 
 def test_the_strength_moves_the_ranking(asked, context, jobs):
     judge(context, jobs, asked, (40, True), (2, False), (6, False))
-    full = context.state.asked.result
-    asked.measures.strength.setValue(0)
+    full = context.state.ranked_search.result
+    asked.scores.strength.setValue(0)
     jobs.let_run()
     assert context.state.search.strength == 0.0
-    assert context.state.asked.result.ranked != full.ranked
-    asked.measures.strength.setValue(100)
+    assert context.state.ranked_search.result.ranked != full.ranked
+    asked.scores.strength.setValue(100)
     jobs.let_run()
-    assert [case.row for case in context.state.asked.result.ranked] == [case.row for case in full.ranked]
+    assert [case.row for case in context.state.ranked_search.result.ranked] == [
+        case.row for case in full.ranked
+    ]
 
 
 def test_a_restored_strength_is_shown_and_asked_once(asked, context, jobs):
     context.state.change_search(strength=0.4)
-    assert asked.measures.strength.value() == 40
+    assert asked.scores.strength.value() == 40
     assert jobs.held == []
 
 
@@ -288,7 +290,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     settle(asked, jobs)
     for words in ("Marks cannot refine this metric", "such as BDM"):
         assert words in texts(asked)
-    with qtbot.waitSignal(asked.train_wanted):
+    with qtbot.waitSignal(asked.train_requested):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
     with using_language("de"):
@@ -320,12 +322,12 @@ def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, conte
     assert "This metric does not use judgements" in texts(asked)
     assert len(asked.rows.rows) == 1
     assert not asked.save.isEnabled()
-    assert not asked.measures.isVisible()
+    assert not asked.scores.isVisible()
 
 
 def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (6, False))
-    before = [case.row for case in context.state.asked.result.ranked]
+    before = [case.row for case in context.state.ranked_search.result.ranked]
     old = context.state.search
     operations.save_metric(context, "better", "Ann")
     jobs.let_run()
@@ -336,10 +338,10 @@ def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     assert context.settings.text(operations.AUTHOR) == "Ann"
     # What was judged is part of the metric now: it is not followed twice.
     assert state.search.ledger != old.ledger
-    assert state.asked.entries == ()
-    assert [case.row for case in state.asked.result.ranked] == before
+    assert state.ranked_search.entries == ()
+    assert [case.row for case in state.ranked_search.result.ranked] == before
     # Its vote follows the score, which came last: of so few cases there is no calibration.
-    assert state.asked.result.vote.why_not == NOT_CALIBRATED
+    assert state.ranked_search.result.vote.why_not == NOT_CALIBRATED
     assert [message.level for message in context.messages.history] == ["info"]
     settle(asked, jobs)
     assert len(asked.rows.rows) == 0
@@ -354,7 +356,7 @@ def test_an_author_left_empty_is_nobody(asked, context, jobs):
 
 def test_other_queries_are_named(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
-    search_operations.ask(context, Query(case=context.state.columns.ids[9]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[9]))
     settle(asked, jobs)
     assert asked.rows.rows[0].words == "c4 is like c0"
 
@@ -363,7 +365,7 @@ def test_what_nobody_sees_is_not_laid_out(asked, context, jobs):
     asked.hide()
     judge(context, jobs, asked, (4, True))
     asked._soon.stop()
-    assert asked.measures.accuracy.text() == ""
+    assert asked.scores.accuracy.text() == ""
     asked.show()
     assert len(asked.rows.rows) == 1
 
@@ -381,7 +383,7 @@ def test_it_can_be_drawn_in_every_size(qapp, asked, context, jobs, theme, scale)
     judge(context, jobs, asked, (4, True), (5, False))
     compare(context, jobs, asked, 8, 2)
     compare(context, jobs, asked, 2, 8)
-    operations.undo(context, [context.state.asked.entries[0].id])
+    operations.undo(context, [context.state.ranked_search.entries[0].id])
     settle(asked, jobs)
     set_theme(qapp, theme, scale)
     assert not asked.grab().isNull()

@@ -72,7 +72,7 @@ def test_a_case_is_shown_with_its_facts(show, context):
     assert panel.view.image.width == 48
     assert panel.header._second.text() == context.state.columns.labels[2]
     assert panel.view.hasFocus() or panel.focusWidget() is panel.view
-    assert not panel.three.isVisible()
+    assert not panel.three_planes.isVisible()
     assert not panel.strip.isVisible()
     assert panel.search.isVisible()
     assert panel.search.isEnabled()
@@ -82,7 +82,7 @@ def test_drawing_on_the_query_asks_at_once(show, context):
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = show(0)
     assert not panel.search.isVisible()
-    assert "similar cases update" in panel.told.text()
+    assert "similar cases update" in panel.hint.text()
     draw(panel, Region(8, 12, 24, 16))
     assert context.state.query.region == Region(8, 12, 24, 16)
     assert panel.search_with.value() == "region"
@@ -199,7 +199,7 @@ def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, job
     assert volume.strip.marked == 0
     QTest.keyClick(volume.view, Qt.Key.Key_X)
     jobs.let_run()
-    assert volume.three.isChecked()
+    assert volume.three_planes.isChecked()
     assert volume.planes.views[1].image is not None
     volume.leave()
     jobs.let_run()
@@ -222,11 +222,11 @@ def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
 
 def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
     panel = show(0)
-    with qtbot.waitSignal(panel.header_wanted):
-        QTest.mouseClick(panel.says, LEFT)
+    with qtbot.waitSignal(panel.header_requested):
+        QTest.mouseClick(panel.file_header, LEFT)
     menu = panel.make_menu()
     act = next(act for act in menu.actions() if act.text().startswith("File header"))
-    with qtbot.waitSignal(panel.header_wanted):
+    with qtbot.waitSignal(panel.header_requested):
         act.trigger()
     menu.close()
     menu.deleteLater()

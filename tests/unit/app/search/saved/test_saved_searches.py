@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from semblance.app.search.saved.saved_searches import SearchKeeper
+from semblance.app.search.saved.saved_searches import SearchAutosave
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -15,11 +15,11 @@ from tests.helpers.tables import PLAIN, table_library
 def test_keeping_a_search_of_another_library_does_not_drop_the_one_before(context, tmp_path):
     library = table_library(tmp_path / "table", n=20, metrics=(PLAIN,))
     other = shutil.copytree(library, tmp_path / "other.semblance")
-    keeper = SearchKeeper(context, dict)
+    autosave = SearchAutosave(context, dict)
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         context.state.set_library(read_snapshot(path))
         context.state.set_query(Query(case))
-        keeper.keep()
+        autosave.keep()
     context.jobs.let_run()
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         with open_library(path) as opened:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from semblance.core.metrics.estimators.ncmc import k_means, negative_log_likelihood
+from semblance.core.metrics.estimators.ncmc import negative_log_likelihood
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from tests.helpers.learner_checks import labelled_problem, numeric_gradient
 
@@ -26,13 +26,3 @@ def test_ncmc_likelihood_and_gradient_are_those_of_the_paper():
     assert value == pytest.approx(expected / 20 + 0.05 * np.square(L).sum(), rel=1e-12)
     numeric = numeric_gradient(lambda A: negative_log_likelihood(A, rows, centres, owner, 0.1)[0], L)
     np.testing.assert_allclose(gradient, numeric, atol=1e-6 * np.abs(numeric).max())
-
-
-def test_k_means_ends_where_each_centre_is_the_mean_of_its_own():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(30, 2)) + shift for shift in ([0, 0], [9, 0], [0, 9])])
-    centres = k_means(X, 3, rng)
-    nearest = ((X[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
-    for number, centre in enumerate(centres):
-        np.testing.assert_allclose(centre, X[nearest == number].mean(axis=0), atol=1e-12)
-    assert len(k_means(np.ones((5, 2)), 3, rng)) == 1

@@ -58,7 +58,7 @@ def test_from_the_command_to_the_image(qtbot, window):
 def test_a_case_of_another_library_is_named(window):
     window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
-    dialog.case_wanted.emit("/elsewhere/other.semblance", 1)
+    dialog.case_requested.emit("/elsewhere/other.semblance", 1)
     said = window.context.messages.history[-1]
     assert said.what == "This case is of other.semblance."
     assert window.pages.currentWidget() is window.panels.ranking

@@ -1,0 +1,21 @@
+"""How much each of the nearest cases counts in the distance-weighted vote on a finding."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float64]
+
+
+def vote_weights(distances: npt.ArrayLike) -> Matrix:
+    """(..., k) squared distances -> (..., k) weights that sum to 1 along the last axis.
+
+    exp(-d / d_k) with d_k the largest: bounded, so that one exact copy does not decide alone, and independent of
+    the scale of the metric. All equal where all distances are 0.
+    """
+    d = np.asarray(distances, dtype=np.float64)
+    last = d.max(axis=-1, keepdims=True, initial=0.0)
+    weights = np.exp(-d / np.where(last > 0, last, 1.0))
+    total: Matrix = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(total > 0, total, 1.0)
