@@ -163,7 +163,7 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
         ranking.set_current(other)
         assert view.current() == other
         some = panel.map.rows[2:9]
-        view.picked.emit(some)
+        view.selected.emit(some)
         assert len(library.model()) == 7
         assert window.panels.library.show_all_button.isVisible()
         window.panels.library.show_all_button.click()
