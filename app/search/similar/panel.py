@@ -74,18 +74,7 @@ class RankingPanel(Panel):
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
-        self._switches = QWidget()
-        switches = hbox(self._switches, spacing=8)
-        switches.addWidget(self.same_patient)
-        switches.addWidget(self.near_duplicates)
-        # The switches are in the header or, if it has no space for them, in a line below it.
-        header_part, self._second_line = QWidget(), QWidget()
-        self._in_header = hbox(header_part)
-        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
-        self._below_header.addStretch(1)
-        for widget in (header_part, self.options.button, self.window_level, self.view):
-            self.header.add_action(widget)
-        self._place_switches()
+        self._fill_header()
         self._strip = SummaryStrip()
         self.notice = NoMatchNotice(self.options.show_menu)
         self.others = OtherDiagnoses(context, thumbnails)
@@ -126,6 +115,20 @@ class RankingPanel(Panel):
         self._state.changed.connect(self._on_state_changed)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._refresh()
+
+    def _fill_header(self) -> None:
+        self._switches = QWidget()
+        switches = hbox(self._switches, spacing=8)
+        switches.addWidget(self.same_patient)
+        switches.addWidget(self.near_duplicates)
+        # The switches are in the header or, if it has no space for them, in a line below it.
+        header_part, self._second_line = QWidget(), QWidget()
+        self._in_header = hbox(header_part)
+        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
+        self._below_header.addStretch(1)
+        for widget in (header_part, self.options.button, self.window_level, self.view):
+            self.header.add_action(widget)
+        self._place_switches()
 
     def current_case(self) -> str | None:
         """The id of the current case."""
