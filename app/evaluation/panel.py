@@ -33,7 +33,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, theme_name
-from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
+from semblance.app.widgets.plots.live_curve import LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.work_notice import extraction_message
@@ -179,7 +179,7 @@ class EvaluationPanel(Panel):
         view.set_click_action(
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
-        view.entered.connect(
+        view.clicked.connect(
             lambda: score_metric.show_hardest_queries(self._context, self._finding if of_finding else "")
         )
 
@@ -217,7 +217,7 @@ class EvaluationPanel(Panel):
             self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
             return
         name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
-        path, screen_theme = ask_where(self, self._context, name)
+        path, screen_theme = ask_plot_file(self, self._context, name)
         if path is not None:
             plot_operations.save(
                 self._context,
@@ -382,7 +382,7 @@ class EvaluationPanel(Panel):
         self.evaluate_again_button.setVisible(can_score and metric is not None and metric.stale)
         on_map = self.header.tabs.currentIndex() == MAP_TAB
         self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
-        self.header.set_second(self._split_text())
+        self.header.set_subtitle(self._split_text())
         run = self._state.training
         if self._metrics or (run is not None and (run.running or run.points)):
             self._outer_pages.setCurrentWidget(self._pages)

@@ -92,7 +92,7 @@ class ScoreTable(QTableWidget):
         self._columns = tuple(columns)
         is_sortable = len(columns) > len(BRIEF)
         self.setItemDelegate(ScoreDelegate(self))
-        for_reading(self)
+        make_read_only(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Metrics and their scores"))
         header = self.horizontalHeader()

@@ -69,7 +69,7 @@ class SaveRefinedDialog(Dialog):
         buttons.addStretch(1)
         buttons.addWidget(cancel_button(self))
         buttons.addWidget(self.save_button)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(fields)
         column.addLayout(buttons)
         self._name.textChanged.connect(self._validate)

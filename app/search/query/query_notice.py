@@ -37,7 +37,7 @@ class QueryNotice(EmptyState):
 
     def show_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
         self.set_icon("warning")
-        self.say(breakable(error.message), breakable(error.hint), tr("Try again"), retry)
+        self.show_message(breakable(error.message), breakable(error.hint), tr("Try again"), retry)
 
 
 def breakable(text: str, longest: int = 14) -> str:

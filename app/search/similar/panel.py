@@ -178,7 +178,7 @@ class RankingPanel(Panel):
         compared_text = "" if ranking is None else self._compared_text(ranking)
         tip = tr("The others have no features. Choose Metric > Extract features….")
         short = "" if ranking is None else format_number(ranking.compared, ",")
-        self.header.set_second(self.status_text, short, tip=tip if compared_text else "")
+        self.header.set_subtitle(self.status_text, short, tip=tip if compared_text else "")
         self._show_hidden_counts()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
@@ -190,7 +190,7 @@ class RankingPanel(Panel):
         is_same_query, self._shown = ranking.query == self._shown, ranking.query
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
         glide = is_same_query and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_model(self._case_model(ranking, columns), keep_place=is_same_query, glide=glide)
+        self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=glide)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
         self.notice.show_ranking(ranking, self._state.no_match_rate)
@@ -231,7 +231,7 @@ class RankingPanel(Panel):
         group = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
         if group is not None and group.alike:
             self._expanded ^= {group.row}
-            self.grid.set_model(self._case_model(ranking, self._state.columns), keep_place=True)
+            self.grid.set_model(self._case_model(ranking, self._state.columns), keep_scroll=True)
 
     def _select_case(self, case_row: int) -> None:
         """Make a case with a different diagnosis current, if it is ranked."""
@@ -328,7 +328,7 @@ class RankingPanel(Panel):
                 self.train_requested.emit,
             )
         elif self._pending_query is not None:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Searching"), tr("The first search takes longer, because the library is read once.")
             )
         elif self._state.query is not None:

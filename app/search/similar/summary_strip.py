@@ -79,7 +79,7 @@ class SummaryStrip(QFrame):
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._support = ElidedLabel(tr("Support, not a diagnosis"), role="small")
-        self._support.set_short(SUPPORT_SHORT)
+        self._support.set_short_text(SUPPORT_SHORT)
         self._support.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = hbox(spacing=6)
@@ -119,7 +119,7 @@ class SummaryStrip(QFrame):
         if missing:
             texts.append(tr("{n} not given", n=missing))
         letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
-        self._counts.set_short(", ".join([*letters, *texts[len(letters) :]][:4]))
+        self._counts.set_short_text(", ".join([*letters, *texts[len(letters) :]][:4]))
         counts = ", ".join(texts[:4])
         hidden = len(texts) - 4
         self._counts.setText(counts if hidden < 1 else tr("{counts} and {n} more", counts=counts, n=hidden))
@@ -127,7 +127,7 @@ class SummaryStrip(QFrame):
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        self.caution.say(*estimate_caution(vote if estimated else Vote()))
+        self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
         below = self.caution.sizeHint().height() + CAUTION_SPACING if estimated and vote.caution else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
         self._note.setVisible(not estimated)
@@ -172,10 +172,10 @@ class SummaryStrip(QFrame):
             f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
         )
         share, interval = vote.probability, (low, high)
-        ends: tuple[ScaleEnd, ScaleEnd] = (None, chip_of(vote.finding, columns))
+        ends: tuple[ScaleEnd, ScaleEnd] = (None, finding_code(vote.finding, columns))
         if not several:
             first, second_finding = vote.findings
-            ends = (chip_of(first, columns), chip_of(second_finding, columns))
+            ends = (finding_code(first, columns), finding_code(second_finding, columns))
             if vote.finding == first:
                 share, interval = 1.0 - share, (1.0 - high, 1.0 - low)
         self.scale.set_estimate(share, interval, ends)
