@@ -19,8 +19,8 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
-from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.check_library import check_is_library
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable, plain_errors
 from semblance.core.library.feature_sets import FeatureSets

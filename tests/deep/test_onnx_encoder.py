@@ -16,7 +16,7 @@ from semblance.core.features import make_extractor  # noqa: E402
 from semblance.core.imaging.image import Image, ValueScale  # noqa: E402
 from semblance.core.imaging.region import Region  # noqa: E402
 from semblance.core.imaging.volume import ArrayStack, Volume  # noqa: E402
-from semblance.core.library import open_library  # noqa: E402
+from semblance.core.library.open_library import open_library  # noqa: E402
 from semblance.core.workflows.features.extract_features import extract_features  # noqa: E402
 from semblance.core.workflows.library.import_source import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402

@@ -25,13 +25,13 @@ from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.content_hashes import (
     content_hash,
     content_of_file,
     content_of_part,
     content_of_pixels,
 )
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.volume import Stack
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

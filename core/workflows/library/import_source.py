@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library import check_is_library, open_library
+from semblance.core.library.check_library import check_is_library
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few

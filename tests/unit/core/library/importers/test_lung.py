@@ -8,7 +8,7 @@ from PIL import Image
 
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source

@@ -10,9 +10,9 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.imaging.region import Region
-from semblance.core.library import open_library
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
