@@ -97,7 +97,7 @@ def extract_features(
             opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
-        rows = opened.features.waiting(feature_set, images=made.needs_image)
+        rows = opened.features.cases_to_extract(feature_set, images=made.needs_image)
         total = len(rows)
         reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
         if made.needs_image:

@@ -25,7 +25,7 @@ MAX_OPEN_LIBRARIES = 4
 def cached_library(path: Path) -> Library:
     """The library at ``path``, kept open for the next call; at most :data:`MAX_OPEN_LIBRARIES` stay open."""
     known = _open.get(path)
-    if known is not None and not known.in_place:
+    if known is not None and not known.is_in_place:
         # It was removed, and another one may lie there by now.
         _open.pop(path).close()
         known = None

@@ -22,7 +22,7 @@ from semblance.core.library.catalogue_repair import (
     remove_orphans,
     repair_rows,
 )
-from semblance.core.library.database import disk_is_full, not_writable, plain_errors
+from semblance.core.library.database import disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_checks import (
     StoreState,
     clear_chunks,
@@ -79,7 +79,7 @@ class Repairer:
         except (sqlite3.DatabaseError, SemblanceError):
             made.unlink(missing_ok=True)
             if disk_is_full(file):
-                raise not_writable(self._library) from None
+                raise not_writable_error(self._library) from None
             return ""
         if not saved.get("cases") or integrity_errors(made):
             made.unlink(missing_ok=True)
@@ -230,7 +230,7 @@ class Repairer:
         from semblance.core.imaging import open_image
         from semblance.core.imaging.thumbnail import thumbnail
 
-        library.thumbnails.renew()
+        library.thumbnails.reset()
         rows = [r.id for r in library.catalogue.all_cases() if r.has_image]
         made = 0
         for start in range(0, len(rows), _BATCH):

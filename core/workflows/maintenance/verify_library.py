@@ -31,7 +31,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         SemblanceError: ``repair`` where the library cannot be written to.
         Cancelled: asked for by the reporter; what was repaired stays so.
     """
-    from semblance.core.library.database import not_writable
+    from semblance.core.library.database import not_writable_error
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
@@ -49,7 +49,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     thumbnails = thumbnail_error(library)
     with open_library(library, writable=True if repair else None) as opened:
         if repair and not opened.writable:
-            raise not_writable(library)
+            raise not_writable_error(library)
         _verify_feature_rows(opened, result, repairer)
         _verify_images(opened, result, repairer, reporter)
         _verify_features(opened, result, repairer, reporter)
@@ -206,7 +206,7 @@ def _verify_features(
         state = store_state(library.features, feature_set, reporter)
         store = library.features.store_of(feature_set)
         inside = store.relative_to(library.path).as_posix()
-        total = state.cases + state.sound
+        total = state.cases + state.intact
         repaired = ""
         if state.damaged or not state.description:
             what = (
@@ -232,7 +232,7 @@ def _verify_features(
                 told, lost = repairer.repair_features(library, feature_set, state)
                 repaired = "" if lost else told
                 finding = replace(finding, remedy=told)
-            state = replace(state, sound=total - lost)
+            state = replace(state, intact=total - lost)
             result.add(finding, repaired)
         elif not state.checked and total:
             finding = Problem(
@@ -247,12 +247,12 @@ def _verify_features(
                 harm=False,
             )
             result.add(finding)
-        if state.sound:
+        if state.intact:
             result.works.append(
                 tr_lazy(
                     "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
                     feature_set=feature_set.name,
-                    sound=state.sound,
+                    sound=state.intact,
                     total=total,
                 )
             )

@@ -134,7 +134,7 @@ def test_a_library_without_a_sensible_version_is_refused(path, statement, says):
 def test_a_transaction_is_kept_whole_or_not_at_all(path):
     before = tables_of(path)
     with Library.open(path) as opened:
-        with pytest.raises(ZeroDivisionError), opened.catalogue.writing() as connection:
+        with pytest.raises(ZeroDivisionError), opened.catalogue.transaction() as connection:
             connection.execute(schema.meta.insert().values(key="a", value="b"))
             connection.execute(sa.text("CREATE TABLE extra (id INTEGER)"))
             raise ZeroDivisionError

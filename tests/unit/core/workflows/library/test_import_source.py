@@ -30,7 +30,7 @@ def give_numbers(library: Path) -> None:
 def waiting(library: Path) -> list[str]:
     """Ids of cases without numbers."""
     with Library.open(library) as opened:
-        rows = opened.features.waiting(opened.features.get(None), images=True)
+        rows = opened.features.cases_to_extract(opened.features.get(None), images=True)
         return [details.case_id for details in opened.catalogue.details(rows.tolist()).values()]
 
 

@@ -165,11 +165,11 @@ def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
 
 def test_a_metric_or_case_that_is_gone_is_told(table, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
-    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+    with Library.open(table) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET case_id='t/moved' WHERE case_id='t/c0'")
     with pytest.raises(BadInput, match="A case of"):
         reopen_report(table, out)
-    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+    with Library.open(table) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE metrics SET name='other'")
     with pytest.raises(BadInput, match="The metric of"):
         reopen_report(table, out)
