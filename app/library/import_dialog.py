@@ -61,7 +61,7 @@ class ImportDialog(Dialog):
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
-        patients = bool(found) and get_importer(found[0][0]).named_after_patients
+        patients = bool(found) and get_importer(found[0][0]).paths_name_patients
         self._where = QLineEdit(str(library or default_library(source, plain=patients)))
         self._where.setEnabled(library is None)
         self._where.setAccessibleName(tr("Folder of the library"))

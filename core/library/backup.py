@@ -76,8 +76,8 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     library, file = library.absolute(), file.absolute()
     if file.is_relative_to(library):
         raise BadArguments(
-            tr_lazy("{file} lies in the library itself.", file=file),
-            "Choose a folder outside it, best on another disk.",
+            tr_lazy("{file} is inside the library itself.", file=file),
+            "Choose a folder outside it, if possible on another disk.",
         )
     remove_abandoned(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
@@ -88,7 +88,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
-            "Choose a folder that exists and that you may write to, with room.",
+            "Choose an existing folder that you may write to, with enough free space.",
         ) from error
     try:
         with plain_errors(file.parent / file.name):
@@ -126,7 +126,7 @@ def _has_own_file(library: Path, name: str) -> bool:
 def _read_error(file: Path, error: OSError) -> SemblanceError:
     return SemblanceError(
         tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
-        "Look who may read it; `semblance doctor LIB` says more.",
+        "Check its permissions. `semblance doctor LIB` gives details.",
     )
 
 
@@ -198,14 +198,14 @@ def _verify_backup(part: Path, reporter: Reporter) -> None:
         with _open_backup(part) as (archive, files):
             for done, (name, expected) in enumerate(files.items()):
                 reporter.check_cancelled()
-                reporter.progress(done, len(files), "Reading the backup back")
+                reporter.progress(done, len(files), "Verifying the backup")
                 with _damage_as_bad_input(part), archive.open(name) as entry:
                     if _copy_and_hash(entry, None, expected["size"]) != expected:
-                        raise BadInput(tr_lazy("{name} in it is not what it was.", name=name))
+                        raise BadInput(tr_lazy("{name} in it has changed.", name=name))
     except BadInput as error:
         raise SemblanceError(
-            tr_lazy("The backup does not read back as it was written: {message}", message=error.message),
-            "Nothing was kept. Check the disk it was written to, or choose another.",
+            tr_lazy("The backup could not be verified: {message}", message=error.message),
+            "No backup was saved. Check the disk it was written to, or choose another.",
         ) from error
 
 
@@ -220,9 +220,9 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
     if library.exists() and (not library.is_dir() or any(library.iterdir())):
         raise BadInput(
             tr_lazy("{library} exists already.", library=library),
-            "Choose a new name: a backup never replaces what is there.",
+            "Choose a new name. A backup never replaces an existing library.",
         )
-    making = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
+    unfinished = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
     with plain_errors(library / CATALOGUE), _open_backup(file) as (archive, files):
         library.parent.mkdir(parents=True, exist_ok=True)
         needed, free = (
@@ -239,35 +239,37 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
                 ),
                 "Free some space, or choose another disk.",
             )
-        making.mkdir()
+        unfinished.mkdir()
         try:
             for folder in ("features", "metrics", DERIVED):
-                (making / folder).mkdir()
-            _unpack(archive, files, making, file, reporter)
-            _check_catalogue(making / CATALOGUE, file)
+                (unfinished / folder).mkdir()
+            _unpack(archive, files, unfinished, file, reporter)
+            _check_catalogue(unfinished / CATALOGUE, file)
             if library.exists():
                 library.rmdir()
-            move_into_place(making, library)
+            move_into_place(unfinished, library)
         finally:
-            shutil.rmtree(making, ignore_errors=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _unpack(
-    archive: zipfile.ZipFile, files: dict[str, dict[str, Any]], making: Path, file: Path, reporter: Reporter
+    archive: zipfile.ZipFile,
+    files: dict[str, dict[str, Any]],
+    unfinished: Path,
+    file: Path,
+    reporter: Reporter,
 ) -> None:
     for done, (name, expected) in enumerate(files.items()):
         reporter.check_cancelled()
         reporter.progress(
-            done, len(files), tr_lazy("Restoring {making}", making=making.name.partition(".")[0])
+            done, len(files), tr_lazy("Restoring {library}", library=unfinished.name.partition(".")[0])
         )
-        target = making / name
+        target = unfinished / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with _damage_as_bad_input(file), archive.open(name) as entry, target.open("xb") as out:
             if _copy_and_hash(entry, out, expected["size"]) != expected:
                 raise BadInput(
-                    tr_lazy(
-                        "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
-                    )
+                    tr_lazy("The backup {file} is damaged: {name} in it has changed.", file=file, name=name)
                 )
 
 
@@ -278,16 +280,17 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
             wrong = [
-                tr_lazy("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)
+                tr_lazy("it contains '{r}', which no library has", r=r[0]) for r in connection.execute(query)
             ]
             row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         version = str(row[0]) if row else ""
         if version.isdecimal() and int(version) > schema.VERSION:
             raise BadInput(
-                tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+                tr_lazy("{file} was made by a newer version of Semblance.", file=file),
+                "Update Semblance to restore it.",
             )
         if not wrong and not version.isdecimal():
-            wrong = [tr_lazy("it does not say its version")]
+            wrong = [tr_lazy("it states no version")]
     if wrong:
         raise BadInput(
             tr_lazy("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),
@@ -343,14 +346,17 @@ def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, 
         )
     if not isinstance(document.get("version"), int) or document["version"] > VERSION:
         raise BadInput(
-            tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+            tr_lazy("{file} was made by a newer version of Semblance.", file=file),
+            "Update Semblance to restore it.",
         )
     files: dict[str, dict[str, Any]] = {}
     for name, expected in document["files"].items():
         info = entries.get(name)
         if not _ALLOWED.fullmatch(name) or info is None:
             raise BadInput(
-                tr_lazy("{file} holds or names '{name}', which no library has.", file=file, name=name[:80]),
+                tr_lazy(
+                    "{file} contains or names '{name}', which no library has.", file=file, name=name[:80]
+                ),
                 "Use another backup.",
             )
         size = int(expected["size"])
@@ -358,10 +364,10 @@ def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, 
         if size != info.file_size or size < 0 or bomb:
             raise BadInput(
                 tr_lazy(
-                    "{file} is damaged: {name} in it has another size than it says.", file=file, name=name
+                    "{file} is damaged: {name} in it does not have the stated size.", file=file, name=name
                 )
             )
         files[name] = {"size": size, "sha256": str(expected["sha256"])}
     if CATALOGUE not in files:
-        raise BadInput(tr_lazy("{file} holds no catalogue.", file=file), "Use another backup.")
+        raise BadInput(tr_lazy("{file} contains no catalogue.", file=file), "Use another backup.")
     return files

@@ -18,24 +18,27 @@ def check_is_library(path: Path) -> None:
     for entry in LIBRARY_ENTRIES:
         if (path / entry).is_symlink():
             raise BadInput(
-                tr_lazy("{path} holds a link in place of its own '{entry}'.", path=path, entry=entry),
-                "No link is followed out of a library, for what lies there may be anybody's. Put the files "
-                "themselves in its place, or restore a backup.",
+                tr_lazy("{path} contains a link instead of its own '{entry}'.", path=path, entry=entry),
+                "For safety, links out of a library are not followed. Replace the link by the files "
+                "themselves, or restore a backup.",
             )
     if not (path / CATALOGUE).is_file():
         if any((path / entry).exists() for entry in LIBRARY_ENTRIES):
             raise BadInput(
                 tr_lazy(
-                    "The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE
+                    "The catalogue of {path} is missing: there is no file '{name}'.",
+                    path=path,
+                    name=CATALOGUE,
                 ),
                 "Restore a backup (semblance restore), or import its images into a new library.",
             )
         if path.exists():
             raise BadInput(
                 tr_lazy("{path} is not a library.", path=path),
-                "Choose the folder of a library: its name mostly ends in .semblance.",
+                "Choose the folder of a library. Its name usually ends in .semblance.",
             )
         raise BadInput(
             tr_lazy("{path} does not exist.", path=path),
-            "Was it moved, renamed or removed, or is its disk not connected? Open it where it is now.",
+            "It may have been moved, renamed or removed, or its disk is not connected. Open it at"
+            " its new place.",
         )

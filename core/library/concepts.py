@@ -98,8 +98,8 @@ class ConceptTable:
             raise BadInput("A concept needs a name.", "Type a word or two, such as 'spiculated margin'.")
         if len(short) > MAX_NAME_LENGTH:
             raise BadInput(
-                tr_lazy("'{short}…' is too long a name.", short=short[:MAX_NAME_LENGTH]),
-                tr_lazy("Use at most {longest} letters.", longest=MAX_NAME_LENGTH),
+                tr_lazy("The name '{short}…' is too long.", short=short[:MAX_NAME_LENGTH]),
+                tr_lazy("Use at most {longest} characters.", longest=MAX_NAME_LENGTH),
             )
         for one in self.all():
             if one.id != own and one.name.casefold() == short.casefold():

@@ -77,7 +77,7 @@ def plain_errors(file: Path) -> Iterator[None]:
         raise plain_error(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
-            tr_lazy("Another program changed {library} at the same moment.", library=library.name),
+            tr_lazy("Another program changed {library} at the same time.", library=library.name),
             "Try again.",
         ) from error
     except DatabaseError as error:
@@ -93,7 +93,7 @@ def not_writable_error(library: Path) -> SemblanceError:
     if disk_is_full(library):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
-            "Free some space and open the library again; what was finished is kept.",
+            "Free some space and open the library again. Finished work is saved.",
         )
     return SemblanceError(
         tr_lazy("The library {library} cannot be written to.", library=library),
@@ -104,7 +104,7 @@ def not_writable_error(library: Path) -> SemblanceError:
 def _damage_error(file: Path, what: str) -> BadInput:
     return BadInput(
         tr_lazy("The catalogue {file} is damaged: {what}.", file=file, what=what),
-        "Save what can be read of it (semblance doctor LIB --repair, or File > Verify "
+        "Recover the readable part (semblance doctor LIB --repair, or File > Verify "
         "library…), or restore a backup.",
     )
 
@@ -128,14 +128,14 @@ def plain_error(library: Path, what: str) -> SemblanceError:
     if "full" in low or "no space" in low or ("disk i/o" in low and disk_is_full(library)):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
-            "Free some space and start again; what was finished is kept.",
+            "Free some space and start again. Finished work is saved.",
         )
     if "readonly" in low or "read-only" in low or "permission" in low:
         return not_writable_error(library)
     if "unable to open" in low:
         return SemblanceError(
             tr_lazy("The catalogue of {library} cannot be opened.", library=library),
-            "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
+            "Check its permissions. If the disk is write-protected, copy the library to another disk.",
         )
     if "could not decode" in low:
         return _damage_error(library / CATALOGUE, tr_lazy("a text in it cannot be read"))
@@ -179,14 +179,14 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
         if version is None:
             raise BadInput(
                 tr_lazy("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
-                "It may be half written; restore a backup, or make a new library from the images.",
+                "It may be incomplete. Restore a backup, or make a new library from the images.",
             )
         if version > schema.VERSION:
             raise newer_version_error(file, version)
         if version < schema.READABLE_FROM and not writable:
             raise SemblanceError(
                 tr_lazy(
-                    "{parent} was made by an older Semblance and cannot be changed here.",
+                    "{parent} was made by an older version of Semblance and cannot be changed here.",
                     parent=file.parent.name,
                 ),
                 "Open it once where it can be written to.",
@@ -199,7 +199,8 @@ def newer_version_error(file: Path, version: int) -> BadInput:
     """The error for a library of a newer version of the program."""
     return BadInput(
         tr_lazy(
-            "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to {version2}).",
+            "{parent} was made by a newer version of Semblance (catalogue {version}; this version"
+            " reads up to {version2}).",
             parent=file.parent.name,
             version=version,
             version2=schema.VERSION,

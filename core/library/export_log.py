@@ -48,11 +48,11 @@ def log_export(
     except OSError as error:
         raise SemblanceError(
             tr_lazy(
-                "The export is written, but {file} could not note it: {reason}.",
+                "The file was exported, but the export could not be logged in {file}: {reason}.",
                 file=file,
                 reason=error.strerror or error,
             ),
-            "Free some space, or look who may write to the library.",
+            "Free some space, or check the permissions of the library.",
         ) from error
 
 
@@ -72,7 +72,7 @@ def read_exports(library: Path) -> list[Mapping[str, Any]]:
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
-            "Look who may read the library.",
+            "Check the permissions of the library.",
         ) from error
     return [_entry(line) for line in lines[-LISTED:] if line.strip()]
 

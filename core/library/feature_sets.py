@@ -358,7 +358,7 @@ def _check_same(
     if (known.extractor, known.version, dict(known.settings), known.columns) != requested:
         raise BadArguments(
             tr_lazy(
-                "The feature set '{known}' was made otherwise (by {extractor} {version}).",
+                "The feature set '{known}' has another extractor or other settings ({extractor} {version}).",
                 known=known.name,
                 extractor=known.extractor,
                 version=known.version,
@@ -377,19 +377,19 @@ def _current_contents(connection: sa.Connection, rows: Sequence[int]) -> dict[in
 def _read_error(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
     return BadInput(
         tr_lazy(
-            "The numbers of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
+            "The features of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
             feature_set=feature_set.name,
             store=store,
             reason=error.strerror or error,
         ),
-        "Look who may read it and whether its disk is there; `semblance doctor LIB` says more.",
+        "Check its permissions and that its disk is connected. `semblance doctor LIB` gives details.",
     )
 
 
 def _damage_error(feature_set: FeatureSet, store: Path) -> BadInput:
     return BadInput(
         tr_lazy(
-            "The numbers of the feature set '{feature_set}' ({store}) are lost or damaged.",
+            "The features of the feature set '{feature_set}' ({store}) are lost or damaged.",
             feature_set=feature_set.name,
             store=store,
         ),

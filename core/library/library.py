@@ -30,7 +30,7 @@ from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFF
 from semblance.core.library.schema import metrics, searches
 from semblance.core.library.thumbnails import ThumbnailStore
 
-_MAKING = ".making"
+_UNFINISHED_SUFFIX = ".making"
 
 
 class Library:
@@ -62,7 +62,7 @@ class Library:
             SemblanceError: the folder cannot be written to.
         """
         path = path.absolute()
-        making = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_MAKING}")
+        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_UNFINISHED_SUFFIX}")
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise BadInput(
@@ -70,17 +70,17 @@ class Library:
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
-            making.mkdir()
+            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_UNFINISHED_SUFFIX}"))
+            unfinished.mkdir()
             try:
                 for folder in ("features", "metrics", DERIVED):
-                    (making / folder).mkdir()
-                create_tables(making / CATALOGUE)
+                    (unfinished / folder).mkdir()
+                create_tables(unfinished / CATALOGUE)
                 if path.exists():
                     path.rmdir()
-                move_into_place(making, path)
+                move_into_place(unfinished, path)
             finally:
-                shutil.rmtree(making, ignore_errors=True)
+                shutil.rmtree(unfinished, ignore_errors=True)
         return cls(path, writable=True)
 
     @classmethod

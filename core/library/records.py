@@ -28,7 +28,7 @@ LIBRARY_ENTRIES = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "m
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 
 #: Reason of a file whose state is "missing".
-NOT_THERE = tr_lazy("The file is no longer there.")
+NOT_THERE = tr_lazy("The file no longer exists.")
 
 #: A slice of a volume: the path of its file within the source, and its frame in it.
 Slice = tuple[str, int | None]

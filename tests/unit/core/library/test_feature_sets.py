@@ -136,9 +136,9 @@ def test_sets_are_made_once_and_never_mixed(library):
     first = numbers_set(library)
     assert numbers_set(library) == first
     assert first.groups == ("group 0", "group 0", "group 1")
-    with pytest.raises(BadArguments, match=r"'made up' was made otherwise \(by gabor 1\).*--name"):
+    with pytest.raises(BadArguments, match=r"'made up' was another extractor or other settings \(by gabor 1\).*--name"):
         numbers_set(library, width=4)
-    with pytest.raises(BadArguments, match=r"made otherwise"):
+    with pytest.raises(BadArguments, match=r"another extractor or other settings"):
         library.features.make("made up", "gabor", 2, {}, first.columns, dtype="float32")
     assert [found.name for found in library.features.all()] == ["made up"]
 
@@ -183,7 +183,7 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
         description.write_text(description.read_text()[:50])
     else:
         description.write_text(description.read_text().replace(str(2 * CHUNK), str(CHUNK)))
-    says = r"numbers of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. The rest.*doctor LIB"
+    says = r"features of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. The rest.*doctor LIB"
     with pytest.raises(BadInput, match=says):
         library.features.read(made)
     with pytest.raises(BadInput, match=says):

@@ -237,9 +237,9 @@ def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
     (tmp_path / "words" / "a.txt").write_text("x")
     (tmp_path / "nothing").mkdir()
     for source, says in (
-        ("words", "holds nothing that can be imported"),
+        ("words", "contains nothing that can be imported"),
         ("nothing", "is empty"),
-        ("gone", "is not there"),
+        ("gone", "does not exist"),
     ):
         with pytest.raises(BadInput, match=says):
             import_source(tmp_path / source, library)

@@ -200,7 +200,7 @@ def test_what_no_report_can_take_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no logo"):
         read_logo(tmp_path / "gone.png")
     (tmp_path / "text.png").write_text("no image")
-    with pytest.raises(BadInput, match="no PNG or JPEG"):
+    with pytest.raises(BadInput, match="not a PNG or JPEG"):
         read_logo(tmp_path / "text.png")
     Image.new("L", (5000, 10)).save(tmp_path / "wide.png")
     with pytest.raises(BadInput, match="5000 x 10"):
