@@ -51,7 +51,7 @@ def image_of_window(
     try:
         settle(window)
         if query is not None:
-            search_operations.ask(window.context, query)
+            search_operations.submit_query(window.context, query)
             settle(window)
         with replacing(file, durable=False) as temporary:
             if not window.grab().save(str(temporary), "PNG"):

@@ -67,26 +67,26 @@ def make_images(library: Path, folder: Path) -> list[Path]:
 
 def _ask(window: MainWindow) -> QWidget:
     assert window.state.path is not None
-    search_operations.ask(window.context, Query(case=demo_query(window.state.path)))
+    search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
     settle(window)
     window.parts.layout.show_side("why")
     return window
 
 
 def _why(window: MainWindow) -> QWidget:
-    window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(1))
+    window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(1))
     return window.parts.layout.docks["side"]
 
 
 def _compare(window: MainWindow) -> QWidget:
-    window.parts.full.compare(window.panels.ranking.grid.deck().case_row(1))
+    window.parts.full.compare(window.panels.ranking.grid.model().case_row(1))
     return window
 
 
 def _refine(window: MainWindow) -> QWidget:
     window.parts.full.leave_page("compare")
     settle(window)
-    deck = window.panels.ranking.grid.deck()
+    deck = window.panels.ranking.grid.model()
     for place, alike in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[deck.index(place)]
         assert window.state.search is not None

@@ -48,15 +48,26 @@ def import_(
     identified: Annotated[
         bool, typer.Option(help="Keep patient ids, dates and folders instead of replacing them by codes.")
     ] = False,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare", help="Then extract the default features and make the best metric on them current."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
     from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.library.prepare_library import prepare_library
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
-    print_document(result.to_json(), as_json, show_import)
-    if not result.added and not result.unchanged:
+        usable = result.added or result.unchanged
+        document = result.to_json()
+        if prepare and usable:
+            document["prepared"] = prepare_library(library, reporter=reporter).to_json()
+    print_document(document, as_json, show_import)
+    if not usable:
         raise SemblanceError(
             f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
             "Look at the reasons above, or name the --kind.",
@@ -67,11 +78,13 @@ def import_(
 def features(
     library: LibraryPath,
     extractor: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="The extractor. `semblance extractors` lists them.", autocompletion=extractor_names
+            help="The extractor. `semblance extractors` lists them. "
+            "[default: the one that suits the cases, usually encoder]",
+            autocompletion=extractor_names,
         ),
-    ],
+    ] = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
     as_json: Json = False,
@@ -80,7 +93,11 @@ def features(
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.features.extract_features import extract_features
+    from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 
+    if extractor is None:
+        # Of an empty library any extractor says what is wrong.
+        extractor = next(iter(suitable_extractors(library)), "encoder")
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
         result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)

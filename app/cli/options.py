@@ -18,6 +18,9 @@ Features = Annotated[
     str | None,
     typer.Option(metavar="FEATURES", help="The feature set. Needed only if the library has several."),
 ]
+CurrentMetric = Annotated[
+    str | None, typer.Option("--metric", metavar="METRIC", help="The metric. Without it, the current one.")
+]
 Steps = Annotated[str, typer.Option(help="Steps before the learner, such as standardise,pca:200.")]
 Findings = Annotated[
     str, typer.Option(metavar="MAP", help="Merge and drop findings, such as '1,2=low;4,5=high;3=-'.")

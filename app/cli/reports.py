@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, parse_region
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
@@ -25,13 +25,13 @@ def show_reports(document: Any) -> None:
 @commands.command()
 def report(
     library: LibraryPath,
-    metric: Annotated[str, typer.Option(metavar="METRIC")],
     out: Annotated[
         Path,
         typer.Option(
             metavar="FILE", help="A .pdf, .html, .csv, .json or .dcm file; a folder for many queries."
         ),
     ],
+    metric: CurrentMetric = None,
     case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
     image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,
     region: Annotated[
@@ -65,6 +65,7 @@ def report(
     from semblance.core.reports.options import ReportOptions, read_logo
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
+    from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 
     asked = [given for given in (case, image, cases) if given is not None]
@@ -72,6 +73,7 @@ def report(
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
     options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified, free_text)
     part = parse_region(region)
+    metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:
         if cases is None:
             search = Search(metric, Query(case, image, part))

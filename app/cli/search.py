@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, parse_region
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
@@ -18,7 +18,7 @@ commands = typer.Typer()
 @commands.command()
 def search(
     library: LibraryPath,
-    metric: Annotated[str, typer.Option(metavar="METRIC")],
+    metric: CurrentMetric = None,
     case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
     image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,
     region: Annotated[
@@ -47,6 +47,7 @@ def search(
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
     from semblance.core.searches.query import Query
+    from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
 
@@ -54,7 +55,14 @@ def search(
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
         result = nearest_cases(
-            library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
+            library,
+            metric or current_metric(library),
+            query,
+            k=k,
+            diverse=diverse,
+            unusual=unusual,
+            without=left_out,
+            reporter=reporter,
         )
         shown = (
             result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()

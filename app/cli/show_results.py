@@ -37,6 +37,18 @@ def show_import(document: Mapping[str, Any]) -> None:
     for label in ("failed", "ignored"):
         for item in document[label]:
             echo(f"  {label}: {item['path']}: {item['reason']}")
+    if "prepared" in document:
+        _show_preparation(document["prepared"])
+
+
+def _show_preparation(prepared: Mapping[str, Any]) -> None:
+    echo(f"{prepared['feature_set']}: {prepared['extracted']} cases have features")
+    for item in prepared["failed"]:
+        echo(f"  no features: {item['case_id']}: {item['reason']}")
+    for reason in prepared["refused"].values():
+        echo(f"  not compared: {reason}")
+    echo(prepared["message"])
+    echo(f"current metric: {prepared['current']}")
 
 
 def _distance(distance: float) -> str:

@@ -1,4 +1,4 @@
-"""The demo library: made once, in the background, then opened."""
+"""Creating and opening the demo library."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from semblance.core.workflows import demo
 
 
 def open_demo(context: Context) -> None:
-    """Make the demo library where it is not there yet, and show it."""
+    """Create the demo library in a job if it does not exist, then open it."""
     folder = demo.usual_folder()
     job = context.jobs.run(tr("Making the demo library"), demo.make_demo, folder, channel="demo")
 
-    def show(made: Path) -> None:
-        library_operations.open_library(context, made)
+    def show(library: Path) -> None:
+        library_operations.open_library(context, library)
 
     context.follow(job, show)

@@ -1,4 +1,4 @@
-"""What was exported from the library: when, by whom, and whether patients could be told from it."""
+"""The export log: what was exported from the library, when, by whom, and whether patients are identifiable."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _WIDTHS = (150, 100, 150, 150, 60)
 
 
 class ExportLogDialog(Dialog):
-    """The log of exports, the newest first; rows can be copied, and the list saved as CSV."""
+    """The log of exports, the newest first. Rows can be copied, and the list can be saved as CSV."""
 
     def __init__(
         self,
-        lines: Sequence[Mapping[str, Any]],
+        exports: Sequence[Mapping[str, Any]],
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``lines`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` gets the
-        file that was chosen for the list, and the list as CSV text."""
+        """``exports`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` is called
+        with the chosen file and the list as CSV text."""
         super().__init__(parent)
-        self._keep = save
-        self._rows = [_cells(line) for line in reversed(lines)]
+        self._save_text = save
+        self._rows = [_cells(export) for export in reversed(exports)]
         self.setWindowTitle(tr("Export log"))
         give_size(self, 760, 420)
-        told = tr_n("{n} export", "{n} exports", len(lines))
-        self._told = WrappedLabel(
-            tr("{exports}, newest first. File names are not logged.", exports=told)
-            if lines
+        count = tr_n("{n} export", "{n} exports", len(exports))
+        self._summary = WrappedLabel(
+            tr("{exports}, newest first. File names are not logged.", exports=count)
+            if exports
             else tr("Nothing has been exported from this library.")
         )
         self.table = PlainTable(_COLUMNS, tr("Export log"))
@@ -53,37 +53,35 @@ class ExportLogDialog(Dialog):
         self.save_list = QPushButton(tr("Save list…"))
         self.save_list.clicked.connect(self._save)
         for button in (self.copy_button, self.save_list):
-            button.setEnabled(bool(lines))
-        column_ = column_of(self)
-        column_.addWidget(self._told)
-        column_.addWidget(self.table, 1)
-        column_.addLayout(closing_row(self, self.copy_button, self.save_list))
+            button.setEnabled(bool(exports))
+        layout = column_of(self)
+        layout.addWidget(self._summary)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(closing_row(self, self.copy_button, self.save_list))
 
     def _save(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)"
-        )
-        if chosen:
-            self._keep(Path(chosen), csv_text(_COLUMNS, self._rows))
+        file, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)")
+        if file:
+            self._save_text(Path(file), csv_text(_COLUMNS, self._rows))
 
 
-def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(export: Mapping[str, Any]) -> tuple[str, ...]:
     try:
-        when = datetime.fromisoformat(line["time"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        when = datetime.fromisoformat(export["time"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
-        when = line["time"]
+        when = export["time"]
     return (
         when,
-        line["by"],
-        _WHAT.get(line["what"], line["what"]),
-        line["kind"],
-        str(line["files"]),
-        tr("identifiable") if line["identified"] else tr("de-identified"),
+        export["by"],
+        _EXPORT_NAMES.get(export["what"], export["what"]),
+        export["kind"],
+        str(export["files"]),
+        tr("identifiable") if export["identified"] else tr("de-identified"),
     )
 
 
-#: What core notes, in the person's language.
-_WHAT = {
+#: Kind of export in the log -> its name on screen.
+_EXPORT_NAMES = {
     "backup": tr("Backup"),
     "damaged line": tr("Damaged line"),
     "experiment": tr("Experiment"),

@@ -1,4 +1,4 @@
-"""What was recognised in a source, and where it goes; corrected before anything is kept."""
+"""The dialog before an import: the kind of the source and the library it is added to."""
 
 from __future__ import annotations
 
@@ -28,109 +28,112 @@ from semblance.core.library.records import SUFFIX
 
 
 class ImportDialog(Dialog):
-    """Kind of the source and the library it is added to; accepted with :meth:`kind`, :meth:`library` and
-    :meth:`identified`."""
+    """Asks for the kind of the source and the library. Read :meth:`kind`, :meth:`library` and :meth:`identified`
+    after it was accepted."""
 
     def __init__(
         self,
         source: Path,
-        found: list[tuple[str, str, Recognition]],
+        recognitions: list[tuple[str, str, Recognition]],
         library: Path | None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._source, self._into = source, library
+        self._source, self._library = source, library
         self.setWindowTitle(tr("Import {name}", name=source.name))
         self.setMinimumWidth(theme().px(560))
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
         set_look(title, role="outcome")
-        quiet = _small(tr("Images stay where they are"))
-        head = QHBoxLayout()
-        head.addWidget(title)
-        head.addStretch(1)
-        head.addWidget(quiet)
+        note = _small_label(tr("Images stay where they are"))
+        header = QHBoxLayout()
+        header.addWidget(title)
+        header.addStretch(1)
+        header.addWidget(note)
 
         self._kinds = QComboBox()
-        self._found = found
-        for kind, name, _ in found:
+        self._recognitions = recognitions
+        for kind, name, _ in recognitions:
             self._kinds.addItem(name, kind)
-        self._told = WrappedLabel(role="second")
-        self._kinds.currentIndexChanged.connect(self._tell)
+        self._explanation = WrappedLabel(role="second")
+        self._kinds.currentIndexChanged.connect(self._show_kind)
 
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
-        patients = bool(found) and get_importer(found[0][0]).paths_name_patients
-        self._where = QLineEdit(str(library or default_library(source, plain=patients)))
-        self._where.setEnabled(library is None)
-        self._where.setAccessibleName(tr("Folder of the library"))
-        choose = QPushButton(tr("Choose…"))
-        choose.setEnabled(library is None)
-        choose.clicked.connect(self._choose)
-        place = hbox(spacing=8)
-        place.addWidget(self._where, 1)
-        place.addWidget(choose)
+        patients_in_names = bool(recognitions) and get_importer(recognitions[0][0]).paths_name_patients
+        self._folder = QLineEdit(str(library or default_library(source, anonymous=patients_in_names)))
+        self._folder.setEnabled(library is None)
+        self._folder.setAccessibleName(tr("Folder of the library"))
+        choose_button = QPushButton(tr("Choose…"))
+        choose_button.setEnabled(library is None)
+        choose_button.clicked.connect(self._choose_folder)
+        folder_row = hbox(spacing=8)
+        folder_row.addWidget(self._folder, 1)
+        folder_row.addWidget(choose_button)
 
         fields = self._form = form()
         fields.addRow(tr("Kind"), self._kinds)
-        fields.addRow("", self._told)
-        fields.addRow(tr("Library"), place)
+        fields.addRow("", self._explanation)
+        fields.addRow(tr("Library"), folder_row)
         fields.addRow(tr("Patients"), self._identified)
-        self._codes = _small(tr("Otherwise codes replace them. The library has its own key for them."))
-        fields.addRow("", self._codes)
-        self.add = accept_button(tr("Add the cases"))
-        self.add.clicked.connect(self.accept)
-        self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
+        self._pseudonym_note = _small_label(
+            tr("Otherwise codes replace them. The library has its own key for them.")
+        )
+        fields.addRow("", self._pseudonym_note)
+        self.add_button = accept_button(tr("Add the cases"))
+        self.add_button.clicked.connect(self.accept)
+        self._folder.textChanged.connect(lambda text: self.add_button.setEnabled(bool(text.strip())))
         column = column_of(self)
-        column.addLayout(head)
+        column.addLayout(header)
         column.addLayout(fields)
-        column.addLayout(go_or_cancel(self, self.add))
-        self._tell()
+        column.addLayout(go_or_cancel(self, self.add_button))
+        self._show_kind()
 
     def kind(self) -> str:
         return str(self._kinds.currentData())
 
     def library(self) -> Path:
-        """The folder of the library, its suffix added where it is new and has none."""
-        path = Path(self._where.text().strip()).expanduser().absolute()
-        if self._into is not None or path.suffix == SUFFIX or path.exists():
+        """The folder of the library. A new one gets the suffix if it has none."""
+        path = Path(self._folder.text().strip()).expanduser().absolute()
+        if self._library is not None or path.suffix == SUFFIX or path.exists():
             return path
         return path.with_name(path.name + SUFFIX)
 
     def identified(self) -> bool:
-        """Whether ids, dates and folders are to be kept as the source tells them."""
+        """Whether patient IDs, dates and folder names are stored as they are in the source."""
         return self._identified.isVisibleTo(self) and self._identified.isChecked()
 
-    def _tell(self) -> None:
-        place = self._kinds.currentIndex()
-        self._told.setText(translate(self._found[place][2].explanation) if place >= 0 else "")
-        headers = place >= 0 and get_importer(self.kind()).reads_headers
-        for row in (self._identified, self._codes):
+    def _show_kind(self) -> None:
+        index = self._kinds.currentIndex()
+        self._explanation.setText(translate(self._recognitions[index][2].explanation) if index >= 0 else "")
+        headers = index >= 0 and get_importer(self.kind()).reads_headers
+        for row in (self._identified, self._pseudonym_note):
             self._form.setRowVisible(row, headers)
 
-    def _choose(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("New library"), self._where.text(), f"{tr('Library')} (*{SUFFIX})"
+    def _choose_folder(self) -> None:
+        folder_name, _ = QFileDialog.getSaveFileName(
+            self, tr("New library"), self._folder.text(), f"{tr('Library')} (*{SUFFIX})"
         )
-        if chosen:
-            self._where.setText(chosen)
+        if folder_name:
+            self._folder.setText(folder_name)
 
 
-def _small(text: str) -> QLabel:
+def _small_label(text: str) -> QLabel:
     label = QLabel(text)
     set_look(label, role="small")
     return label
 
 
-def default_library(source: Path, *, plain: bool = False) -> Path:
-    """A library beside the source, where that can be written to; else in the home folder.
+def default_library(source: Path, *, anonymous: bool = False) -> Path:
+    """The path of a new library: beside the source if that folder is writable, else in the home folder.
 
-    ``plain``: not called after the source, whose name may be a patient's; reports show that of the library.
+    ``anonymous``: do not use the name of the source, because it may be a patient's name and reports show the name
+    of the library.
     """
     import os
 
-    name = "library" if plain else (source.name if source.is_dir() else source.stem) or "library"
+    name = "library" if anonymous else (source.name if source.is_dir() else source.stem) or "library"
     folder = source.parent if os.access(source.parent, os.W_OK) else Path.home()
     path, number = folder / f"{name}{SUFFIX}", 2
     while path.exists():

@@ -1,4 +1,4 @@
-"""The commands on libraries and their sources: new, open, add, find moved images, close."""
+"""Commands on libraries and their sources: new, open, add, find moved images, close."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from semblance.app.shell.context import Context
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 
-_FOLDER = "last_folder"
+_LAST_FOLDER = "last_folder"
 
 
 class LibraryCommands(QObject):
-    """Asks for files and folders in dialogs of ``parent``."""
+    """Commands that ask for files and folders. ``parent`` is the parent of their dialogs."""
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class LibraryCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "new_library": self.new_from_file,
             "new_library_folder": self.new_from_folder,
-            "open_library": self.ask_and_open,
+            "open_library": self.choose_and_open,
             "demo": partial(open_demo, context),
             "import_more": self.import_folder,
             "import_file": self.import_file,
@@ -49,8 +49,8 @@ class LibraryCommands(QObject):
         if chosen := self._ask_folder(tr("New library from a folder")):
             self.open_or_import(chosen)
 
-    def ask_and_open(self) -> None:
-        """Ask for a library and show it."""
+    def choose_and_open(self) -> None:
+        """Choose a library and open it."""
         if chosen := self._ask_folder(tr("Open a library (a folder ending in .semblance)")):
             library_operations.open_library(self._context, chosen)
 
@@ -65,27 +65,27 @@ class LibraryCommands(QObject):
             self.open_or_import(chosen, into=self._context.state.path)
 
     def open_or_import(self, source: Path, into: Path | None = None) -> None:
-        """A dropped or chosen source: open a library, search with an image, import anything else."""
+        """Open ``source`` if it is a library, search with it if it is an image, and import anything else."""
         context = self._context
         if (source / "catalogue.sqlite").is_file():
             library_operations.open_library(context, source)
             return
-        is_image = source.suffix.lower() in search_operations.ENDINGS
-        if into is None and "metric" in context.state.there and is_image:
-            search_operations.ask(context, Query(image=source))
+        is_image = source.suffix.lower() in search_operations.SUFFIXES
+        if into is None and "metric" in context.state.available and is_image:
+            search_operations.submit_query(context, Query(image=source))
             return
         library_operations.recognise(
             context,
             source,
-            # The dialog waits for its answer: only once the job that recognised the source has ended.
-            lambda found: QTimer.singleShot(0, self, partial(self._ask_how_to_import, source, into, found)),
+            # The dialog blocks, so it opens only after the job that recognised the source has ended.
+            lambda kinds: QTimer.singleShot(0, self, partial(self._ask_how_to_import, source, into, kinds)),
         )
 
-    def _ask_how_to_import(self, source: Path, into: Path | None, found: list[Any]) -> None:
-        # The source may be recognised just as the window closes.
+    def _ask_how_to_import(self, source: Path, into: Path | None, kinds: list[Any]) -> None:
+        # The window may be closed while the source is being recognised.
         if not self._parent.isVisible():
             return
-        dialog = ImportDialog(source, found, into, self._parent)
+        dialog = ImportDialog(source, kinds, into, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             library_operations.import_source(
                 self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
@@ -93,7 +93,7 @@ class LibraryCommands(QObject):
         dialog.deleteLater()
 
     def show_unreadable(self) -> None:
-        """The files that could not be read, each with its reason."""
+        """Show the files that could not be read, each with its reason."""
         library = self._context.state.library
         if library is None:
             return
@@ -109,25 +109,27 @@ class LibraryCommands(QObject):
         dialog.deleteLater()
 
     def relink(self) -> None:
-        """Ask where moved images are now, and find them there."""
+        """Choose the folder the images were moved to, and find them there."""
         if chosen := QFileDialog.getExistingDirectory(self._parent, tr("Where the moved images are now")):
             library_operations.relink(self._context, Path(chosen))
 
     def _ask_file(self, title: str) -> Path | None:
-        kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
-        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, self._last_folder(), kinds)
-        return self._remembered(chosen)
+        filters = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, self._last_folder(), filters)
+        return self._remember_folder(chosen)
 
     def _ask_folder(self, title: str) -> Path | None:
-        return self._remembered(QFileDialog.getExistingDirectory(self._parent, title, self._last_folder()))
+        return self._remember_folder(
+            QFileDialog.getExistingDirectory(self._parent, title, self._last_folder())
+        )
 
     def _last_folder(self) -> str:
-        """Where something was chosen the last time: what is wanted next is mostly beside it."""
-        folder = self._context.settings.text(_FOLDER)
+        """The folder that was used last, because the next file is usually in the same one."""
+        folder = self._context.settings.text(_LAST_FOLDER)
         return folder if folder and Path(folder).is_dir() else ""
 
-    def _remembered(self, chosen: str) -> Path | None:
+    def _remember_folder(self, chosen: str) -> Path | None:
         if not chosen:
             return None
-        self._context.settings.set_text(_FOLDER, str(Path(chosen).parent))
+        self._context.settings.set_text(_LAST_FOLDER, str(Path(chosen).parent))
         return Path(chosen)

@@ -1,4 +1,4 @@
-"""The lock by which windows know of each other that they have the same library open."""
+"""A lock file that shows other windows that a library is open."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from semblance.core.language import tr
 
 
 class LibraryLock:
-    """Of one window; held while a library is open that can be written to."""
+    """The lock of one window. It is locked while a writable library is open."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._held: QLockFile | None = None
+        self._lock: QLockFile | None = None
 
     def release(self) -> None:
-        """Let go of the library that was open."""
-        if self._held is not None:
-            self._held.unlock()
-            self._held = None
+        """Unlock the library that was open."""
+        if self._lock is not None:
+            self._lock.unlock()
+            self._lock = None
 
-    def follow(self) -> None:
-        """Take the lock of the library that is open now, or say who has it."""
+    def update(self) -> None:
+        """Lock the library that is open now, or show which process has locked it."""
         self.release()
         library = self._context.state.library
         if library is None or not library.writable:
@@ -30,7 +30,7 @@ class LibraryLock:
         lock = QLockFile(str(library.path / "window.lock"))
         lock.setStaleLockTime(0)
         if lock.tryLock(0):
-            self._held = lock
+            self._lock = lock
             return
         process, host, _program = lock.getLockInfo()
         self._context.messages.info(

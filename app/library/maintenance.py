@@ -1,4 +1,4 @@
-"""Backing a library up, restoring one, and checking it."""
+"""Back up, restore, verify and repair a library, and read its export log."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from semblance.core.workflows.maintenance.problems import VerificationResult
 
 
 def back_up(context: Context, file: Path) -> None:
-    """Write the open library into ``file``, and say how large it became."""
+    """Back up the open library into ``file`` and show the size of the file."""
     path = context.state.path
     if path is None:
         return
     job = context.jobs.run(tr("Backing up {name}", name=path.name), backup.back_up, path, file)
 
-    def tell(document: dict[str, Any]) -> None:
-        size = size_text(document["bytes"])
-        if document["missing"]:
+    def show(summary: dict[str, Any]) -> None:
+        size = size_text(summary["bytes"])
+        if summary["missing"]:
             context.messages.warning(
                 tr(
                     "Saved {name} ({size}). {missing:,} files of the library are missing and not included.",
                     name=file.name,
                     size=size,
-                    missing=len(document["missing"]),
+                    missing=len(summary["missing"]),
                 ),
                 tr("File > Verify library… names them."),
             )
@@ -41,11 +41,11 @@ def back_up(context: Context, file: Path) -> None:
                 tr("Saved and checked {name} ({size}), without images.", name=file.name, size=size)
             )
 
-    context.follow(job, tell)
+    context.follow(job, show)
 
 
-def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> None:
-    """What was exported from the open library goes to ``then``, the oldest first."""
+def read_exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Call ``then`` with the exports of the open library, the oldest first."""
     path = context.state.path
     if path is None:
         return
@@ -55,14 +55,14 @@ def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> N
         path,
         channel="exports",
         quiet=True,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
     )
     job.done.connect(then)
     job.failed.connect(context.messages.error)
 
 
 def restore(context: Context, file: Path, library: Path) -> None:
-    """Make ``library`` of the backup ``file`` and open it."""
+    """Restore the backup ``file`` as ``library`` and open it."""
     job = context.jobs.run(tr("Restoring {name}", name=file.name), backup.restore, file, library)
 
     def show(result: RestoreResult) -> None:
@@ -76,10 +76,10 @@ def restore(context: Context, file: Path, library: Path) -> None:
     context.follow(job, show)
 
 
-def check(
+def verify(
     context: Context, then: Callable[[VerificationResult], None], *, repair: bool = False
 ) -> Job | None:
-    """Look at everything in the open library; ``then`` gets what was found. With ``repair`` mend it."""
+    """Verify the open library and call ``then`` with the result. With ``repair`` also repair it."""
     path = context.state.path
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""The commands on backups, checks and the log of exports."""
+"""Commands to back up, restore and verify a library, and to show its export log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BACKUP = tr("Backup of a library (*.zip)")
 
 
 class MaintenanceCommands(QObject):
-    """Asks in dialogs of ``parent``."""
+    """Commands that open dialogs. ``parent`` is their parent."""
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -31,12 +31,12 @@ class MaintenanceCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "back_up": self.back_up,
             "restore": self.restore,
-            "check_library": self.check,
+            "check_library": self.verify,
             "exports": self.show_exports,
         }
 
     def back_up(self) -> None:
-        """Ask where to, and back the open library up."""
+        """Choose a file and back up the open library into it."""
         library = self._context.state.library
         if library is None:
             return
@@ -47,17 +47,17 @@ class MaintenanceCommands(QObject):
             maintenance.back_up(self._context, Path(chosen))
 
     def restore(self) -> None:
-        """Ask for a backup and a new name, and restore it."""
+        """Choose a backup and a new name, and restore the backup."""
         chosen, _ = QFileDialog.getOpenFileName(
             self._parent, tr("Restore a backup"), "", f"{_BACKUP};;{tr('All files (*)')}"
         )
         if not chosen:
             return
-        wanted = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
+        proposed = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
         library, _ = QFileDialog.getSaveFileName(
             self._parent,
             tr("Name of the restored library (nothing is replaced)"),
-            wanted,
+            proposed,
             tr("Library (*{ending})", ending=SUFFIX),
         )
         if library:
@@ -69,21 +69,21 @@ class MaintenanceCommands(QObject):
         def save(path: Path, text: str) -> None:
             plot_operations.save_scores(self._context, path, text, what="list of exports")
 
-        def show(lines: list[dict[str, Any]]) -> None:
-            dialog = ExportLogDialog(lines, save, self._parent)
+        def show(exports: list[dict[str, Any]]) -> None:
+            dialog = ExportLogDialog(exports, save, self._parent)
             dialog.finished.connect(dialog.deleteLater)
             dialog.show()
 
-        maintenance.exports(self._context, show)
+        maintenance.read_exports(self._context, show)
 
-    def check(self) -> VerifyDialog | None:
-        """Check the open library and show what is found."""
+    def verify(self) -> VerifyDialog | None:
+        """Verify the open library and show the result."""
         library = self._context.state.library
         if library is None:
             return None
 
         def save(path: Path, text: str) -> None:
-            # Its paths may be called after patients.
+            # Its paths may contain patients' names.
             plot_operations.save_scores(self._context, path, text, what="list of a check", identified=True)
 
         dialog = VerifyDialog(save, self._parent)
@@ -97,7 +97,7 @@ class MaintenanceCommands(QObject):
                 dialog.fail()
 
         def start(repair: bool) -> None:
-            job = maintenance.check(self._context, show, repair=repair)
+            job = maintenance.verify(self._context, show, repair=repair)
             if job is not None:
                 job.failed.connect(fail)
                 job.cancelled.connect(fail)

@@ -1,4 +1,4 @@
-"""The files that gave no case, each with its reason; the list can be saved."""
+"""A list of the files that could not be read, each with its reason."""
 
 from __future__ import annotations
 
@@ -26,53 +26,53 @@ _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 
 
 class UnreadableFilesDialog(Dialog):
-    """A table of (file, state, reason); ignored files are shown on request."""
+    """A table of (file, state, reason). A check box adds the ignored files. The list can be saved as CSV."""
 
     def __init__(
         self, library: LibrarySnapshot, save: Callable[[Path, str], object], parent: QWidget | None = None
     ) -> None:
-        """``save`` is given the file that was chosen for the list, and the list as CSV text."""
+        """``save`` is called with the chosen file and the list as CSV text."""
         super().__init__(parent)
-        self._library, self._keep = library, save
+        self._library, self._save_text = library, save
         self.setWindowTitle(tr("Files that could not be read"))
         give_size(self, 760, 420)
-        self._told = QLabel()
-        set_look(self._told, role="second")
-        self._ignored = QCheckBox(tr("Show ignored files too"))
-        self._ignored.toggled.connect(self._fill)
+        self._count = QLabel()
+        set_look(self._count, role="second")
+        self._show_ignored = QCheckBox(tr("Show ignored files too"))
+        self._show_ignored.toggled.connect(self._fill)
         self.table = PlainTable(_COLUMNS, tr("Files that could not be read"))
         self.table.setColumnWidth(0, 320)
         save_list = QPushButton(tr("Save list…"))
         save_list.clicked.connect(self._save)
-        head = QHBoxLayout()
-        head.addWidget(self._told, 1)
-        head.addWidget(self._ignored)
+        header = QHBoxLayout()
+        header.addWidget(self._count, 1)
+        header.addWidget(self._show_ignored)
         column = column_of(self)
-        column.addLayout(head)
+        column.addLayout(header)
         column.addWidget(self.table, 1)
         column.addLayout(closing_row(self, save_list))
         self._fill()
 
-    def lines(self) -> list[tuple[str, str, str]]:
-        """What the table shows."""
-        every = self._library.not_read if self._ignored.isChecked() else self._library.unusable
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The rows of the table: file, state and reason."""
+        files = self._library.not_read if self._show_ignored.isChecked() else self._library.unusable
         return [
-            (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in every
+            (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in files
         ]
 
     def _fill(self) -> None:
-        lines = self.lines()
-        self._told.setText(
-            tr_n("{n} file", "{n} files", len(lines)) if lines else tr("Every file could be read.")
+        rows = self.rows()
+        self._count.setText(
+            tr_n("{n} file", "{n} files", len(rows)) if rows else tr("Every file could be read.")
         )
-        self.table.fill([(where, state, tr_name(reason)) for where, state, reason in lines])
+        self.table.fill([(path, state, tr_name(reason)) for path, state, reason in rows])
 
     def _save(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
+        file, _ = QFileDialog.getSaveFileName(
             self,
             tr("Save list"),
             tr("{library} unreadable files", library=self._library.name) + ".csv",
             f"{tr('Table')} (*.csv)",
         )
-        if chosen:
-            self._keep(Path(chosen), csv_text(_COLUMNS, self.lines()))
+        if file:
+            self._save_text(Path(file), csv_text(_COLUMNS, self.rows()))

@@ -1,4 +1,4 @@
-"""What a check of the library found, what still works, and mending it."""
+"""The result of verifying the library, with a button that repairs it."""
 
 from __future__ import annotations
 
@@ -26,80 +26,80 @@ _WIDTHS = (100, 360)
 
 
 class VerifyDialog(Dialog):
-    """A table of findings, each with what can be done or was done about it."""
+    """A table of problems, each with its remedy or what was repaired."""
 
     repair_requested = Signal()
 
     def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
-        """``save`` is given the file that was chosen for the list, and the list as CSV text."""
+        """``save`` is called with the chosen file and the list as CSV text."""
         super().__init__(parent)
-        self._keep = save
+        self._save_text = save
         self._result: VerificationResult | None = None
         self.setWindowTitle(tr("Verify library"))
         give_size(self, 860, 440)
-        self._told = WrappedLabel(tr("Verifying…"))
+        self._summary = WrappedLabel(tr("Verifying…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
-        self._works = WrappedLabel(role="second")
-        self.repair = QPushButton(tr("Repair"))
-        self.repair.clicked.connect(self._ask_repair)
+        self._usable = WrappedLabel(role="second")
+        self.repair_button = QPushButton(tr("Repair"))
+        self.repair_button.clicked.connect(self._request_repair)
         self.save_list = QPushButton(tr("Save list…"))
         self.save_list.clicked.connect(self._save)
-        column_ = column_of(self)
-        column_.addWidget(self._told)
-        column_.addWidget(self.table, 1)
-        column_.addWidget(self._works)
-        column_.addLayout(closing_row(self, self.repair, self.save_list))
+        layout = column_of(self)
+        layout.addWidget(self._summary)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self._usable)
+        layout.addLayout(closing_row(self, self.repair_button, self.save_list))
         self._enable(writable=False)
 
     def show_result(self, result: VerificationResult, *, writable: bool) -> None:
-        """What a check or a repair gave; without ``writable`` nothing can be mended."""
+        """Show the result of a verification or repair. *Repair* needs a ``writable`` library."""
         self._result = result
-        harm = len(result.open_harm)
-        if harm:
-            told = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", harm)
+        damaged = len(result.open_harm)
+        if damaged:
+            summary = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", damaged)
         elif result.findings:
-            told = tr("No data is lost. Please note:")
+            summary = tr("No data is lost. Please note:")
         else:
-            told = tr("No problems were found.")
-        aside = (
+            summary = tr("No problems were found.")
+        moved = (
             " " + tr("Damaged files are stored in {folder}.", folder=result.moved_to)
             if result.moved_to
             else ""
         )
-        self._told.setText(f"{told} {tr('Checked: {what}.', what=translate(result.counted))}{aside}")
-        self._works.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
+        self._summary.setText(f"{summary} {tr('Checked: {what}.', what=translate(result.counted))}{moved}")
+        self._usable.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
         top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
-        self.table.fill([_cells(finding) for finding in result.findings], top_left)
+        self.table.fill([_cells(problem) for problem in result.findings], top_left)
         self.table.resizeRowsToContents()
         self._enable(writable=writable)
 
     def fail(self) -> None:
-        """The check could not be made; the message bar says why."""
-        self._told.setText(tr("The library could not be verified."))
+        """Show that the library could not be verified. The message bar says why."""
+        self._summary.setText(tr("The library could not be verified."))
         self._enable(writable=False)
 
     def _enable(self, *, writable: bool) -> None:
-        findings = self._result.findings if self._result is not None else []
-        self.repair.setEnabled(writable and any(not finding.repaired for finding in findings))
-        self.save_list.setEnabled(bool(findings))
+        problems = self._result.findings if self._result is not None else []
+        self.repair_button.setEnabled(writable and any(not problem.repaired for problem in problems))
+        self.save_list.setEnabled(bool(problems))
 
-    def _ask_repair(self) -> None:
-        self._told.setText(tr("Repairing…"))
-        self.repair.setEnabled(False)
+    def _request_repair(self) -> None:
+        self._summary.setText(tr("Repairing…"))
+        self.repair_button.setEnabled(False)
         self.repair_requested.emit()
 
     def _save(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
-        if chosen and self._result is not None:
-            lines = [(*_cells(finding), " ".join(finding.files)) for finding in self._result.findings]
-            self._keep(Path(chosen), csv_text((*_COLUMNS, tr("Files")), lines))
+        file, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
+        if file and self._result is not None:
+            rows = [(*_cells(problem), " ".join(problem.files)) for problem in self._result.findings]
+            self._save_text(Path(file), csv_text((*_COLUMNS, tr("Files")), rows))
 
 
-def _cells(finding: Problem) -> tuple[str, str, str]:
+def _cells(problem: Problem) -> tuple[str, str, str]:
     return (
-        tr_name(finding.part),
-        translate(finding.says),
-        tr("Done: {what}", what=finding.repaired) if finding.repaired else translate(finding.remedy),
+        tr_name(problem.part),
+        translate(problem.says),
+        tr("Done: {what}", what=problem.repaired) if problem.repaired else translate(problem.remedy),
     )

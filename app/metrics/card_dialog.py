@@ -1,4 +1,4 @@
-"""The card of a metric: what it is, what it was trained on, how it scored on what, and where it fails."""
+"""The card of a metric: its learner, training data, scores and failures."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from semblance.core.reports.write_card import card_markdown, comparison_markdown
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.reports.metric_cards import document_of
 
-#: Letters after which a word may be broken.
-LONGEST_WORD = 32
+#: Longer words may be wrapped after every so many characters.
+WRAP_AFTER = 32
 #: First entry of the list of metrics to compare with.
-ALONE = tr("compare with…")
-#: px that the names of facts take.
-_NAMES = 180
-#: px of the window with two metrics.
-_WIDE = 900
+NO_COMPARISON = tr("compare with…")
+#: Width of the labels, px.
+_LABEL_WIDTH = 180
+#: Width of the dialog with two metrics, px.
+_COMPARISON_WIDTH = 900
 
 
 class MetricCardDialog(Dialog):
-    """Facts of one metric to be read and copied, or two metrics side by side; ``save(name, path)`` writes."""
+    """Shows the facts of one metric or compares two. ``save(name, path)`` writes the card."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class MetricCardDialog(Dialog):
         self._metric, self._save = metric, save
         self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
         give_size(self, 760, 640)
-        self.document = shown_document(metric)
+        self.document = card_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
         self._area = QScrollArea()
@@ -78,25 +78,27 @@ class MetricCardDialog(Dialog):
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
         save = QPushButton(tr("Save…"))
         save.setVisible(self._save is not None)
-        save.clicked.connect(self._ask_where)
-        self.against = QComboBox()
-        self.against.setAccessibleName(tr("Compare with another metric"))
-        self.against.addItems([ALONE, *self._others])
-        self.against.setVisible(bool(self._others))
-        self.against.currentIndexChanged.connect(self._compare)
-        return closing_row(self, copy, save, self.against)
+        save.clicked.connect(self._choose_file)
+        self.other_metric_box = QComboBox()
+        self.other_metric_box.setAccessibleName(tr("Compare with another metric"))
+        self.other_metric_box.addItems([NO_COMPARISON, *self._others])
+        self.other_metric_box.setVisible(bool(self._others))
+        self.other_metric_box.currentIndexChanged.connect(self._compare)
+        return closing_row(self, copy, save, self.other_metric_box)
 
-    def _compare(self, place: int) -> None:
-        """With the metric at ``place`` of the list, the first of which means none."""
-        if place < 1:
+    def _compare(self, index: int) -> None:
+        """Compare with the metric at ``index`` of the list. Index 0 means none."""
+        if index < 1:
             self._text = card_markdown(self.document)
             self._show_card()
             return
-        other = list(self._others.values())[place - 1]
-        table = compare_cards(self.document, shown_document(other))
+        other = list(self._others.values())[index - 1]
+        table = compare_cards(self.document, card_document(other))
         self._text = comparison_markdown(table)
-        widen(self, _WIDE)
-        self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1]), compared=True))
+        widen(self, _COMPARISON_WIDTH)
+        self._show_comparison(
+            _table_widget(table, bold=lambda row: bool(table.rows[row][-1]), is_comparison=True)
+        )
 
     def _show_card(self) -> None:
         page = QWidget()
@@ -106,7 +108,7 @@ class MetricCardDialog(Dialog):
         column.addStretch(1)
         self._area.setWidget(page)
 
-    def _show(self, widget: QWidget) -> None:
+    def _show_comparison(self, widget: QWidget) -> None:
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(12, 8, 12, 8)
@@ -114,16 +116,16 @@ class MetricCardDialog(Dialog):
         column.addStretch(1)
         self._area.setWidget(page)
 
-    def _ask_where(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
+    def _choose_file(self) -> None:
+        file, _ = QFileDialog.getSaveFileName(
             self, tr("Save the metric's card"), f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
         )
-        if chosen and self._save is not None:
-            self._save(self._metric.name, Path(chosen))
+        if file and self._save is not None:
+            self._save(self._metric.name, Path(file))
 
 
-def shown_document(metric: MetricFacts) -> CardDocument:
-    """The card as it is shown: with whose judgements it learnt from; one that cannot be read says so."""
+def card_document(metric: MetricFacts) -> CardDocument:
+    """The card of a metric with the authors of its judgements. An unreadable card has the error message."""
     try:
         document = document_of(metric.name, metric.card, metric.scores)
         authors = MetricCard.from_json(metric.card).authors
@@ -132,25 +134,25 @@ def shown_document(metric: MetricFacts) -> CardDocument:
         return CardDocument(metric.name, (section,), {})
     if not authors:
         return document
-    judged = Section(tr("Judgements"), (Fact(tr("Judged by"), ", ".join(authors)),))
-    return CardDocument(document.name, (*document.sections, judged), document.values)
+    judgements = Section(tr("Judgements"), (Fact(tr("Judged by"), ", ".join(authors)),))
+    return CardDocument(document.name, (*document.sections, judgements), document.values)
 
 
 def _section_widget(section: Section) -> QWidget:
     widget = QWidget()
     column = vbox(widget, spacing=6)
-    head = QHBoxLayout()
+    header = QHBoxLayout()
     title = WrappedLabel(section.title, "title", selectable=True)
     title.setWordWrap(False)
-    head.addWidget(title)
+    header.addWidget(title)
     if section.measured_on:
-        head.addWidget(Badge(_badge(section.measured_on)))
-    head.addStretch(1)
-    column.addLayout(head)
+        header.addWidget(Badge(_badge_kind(section.measured_on)))
+    header.addStretch(1)
+    column.addLayout(header)
     grid = QGridLayout()
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(4)
-    grid.setColumnMinimumWidth(0, theme().px(_NAMES))
+    grid.setColumnMinimumWidth(0, theme().px(_LABEL_WIDTH))
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
         grid.addWidget(WrappedLabel(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
@@ -162,19 +164,19 @@ def _section_widget(section: Section) -> QWidget:
 
 
 def _breakable(text: str) -> str:
-    """``text`` that may be broken within its longest words: a content hash is wider than the dialog."""
+    """``text`` with line breaks allowed inside long words, because a content hash is wider than the dialog."""
     return " ".join(
-        "\u200b".join(word[at : at + LONGEST_WORD] for at in range(0, len(word), LONGEST_WORD))
+        "\u200b".join(word[start : start + WRAP_AFTER] for start in range(0, len(word), WRAP_AFTER))
         for word in text.split(" ")
     )
 
 
-def _badge(measured_on: str) -> str:
+def _badge_kind(measured_on: str) -> str:
     return "held-out" if measured_on == HELD_OUT_PATIENTS else "unknown"
 
 
 def _table_widget(
-    table: Table, bold: Callable[[int], bool] = lambda _row: False, *, compared: bool = False
+    table: Table, bold: Callable[[int], bool] = lambda _row: False, *, is_comparison: bool = False
 ) -> QWidget:
     widget = QWidget()
     grid = QGridLayout(widget)
@@ -184,11 +186,11 @@ def _table_widget(
     for column, text in enumerate(table.header):
         grid.addWidget(WrappedLabel(text, "second", selectable=True), 0, column)
         grid.setColumnStretch(column, 1)
-    if compared:
-        # Between names and what differs, the values of both need the room.
+    if is_comparison:
+        # The values need the space between the first column and the last.
         for column in (0, len(table.header) - 1):
             grid.setColumnStretch(column, 0)
-        grid.setColumnMinimumWidth(0, theme().px(_NAMES))
+        grid.setColumnMinimumWidth(0, theme().px(_LABEL_WIDTH))
     for row, cells in enumerate(table.rows):
         for column, text in enumerate(cells):
             role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""

@@ -1,4 +1,4 @@
-"""Extracting feature sets in the background."""
+"""Extract feature sets in the background."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extract(
     name: str | None = None,
     then: Callable[[], None] | None = None,
 ) -> Job | None:
-    """Give every case of the open library its numbers."""
+    """Extract the features of all cases of the open library in a job."""
     path = context.state.path
     if path is None:
         return None
@@ -58,18 +58,18 @@ def extract(
                 )
             )
 
-        def renewed() -> None:
+        def update_search() -> None:
             metric = context.state.metric
             if metric is not None and metric.features == result.features:
-                # Cases that could not be compared before can be now.
+                # Cases without features could not be ranked before.
                 search_operations.rank(context)
             if then is not None:
                 then()
 
-        library_operations.renew(context, renewed)
+        library_operations.renew(context, update_search)
 
     context.state.set_extracting(tr_name(extractor_class(extractor).title))
-    # A second extraction ends the one before at once, and then is the one that is told.
+    # A second extraction cancels the first, so set the name after that.
     job.ended.connect(lambda: context.state.set_extracting(""))
     context.follow(job, show)
     job.cancelled.connect(lambda: library_operations.renew(context))

@@ -1,4 +1,4 @@
-"""The commands on feature sets and metrics: extract, train, score, card, export and import."""
+"""Commands on feature sets and metrics: extract, prepare a slider, card, export and import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
 
 class MetricCommands(QObject):
-    """Asks in dialogs of ``parent``."""
+    """Commands that open dialogs. ``parent`` is their parent."""
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -34,7 +34,7 @@ class MetricCommands(QObject):
         }
 
     def show_card(self) -> None:
-        """What is known of the metric in use, beside another's if wanted."""
+        """Show the card of the current metric. It can be compared with another one."""
         state = self._context.state
         if state.metric is None or state.library is None:
             return
@@ -47,28 +47,28 @@ class MetricCommands(QObject):
         dialog.deleteLater()
 
     def export(self) -> None:
-        """Ask where to, and write the metric in use to one file."""
+        """Choose a file and export the current metric into it."""
         metric = self._context.state.metric
         if metric is None:
             return
-        chosen, _ = QFileDialog.getSaveFileName(
+        file, _ = QFileDialog.getSaveFileName(
             self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES
         )
-        if chosen:
-            path = Path(chosen)
+        if file:
+            path = Path(file)
             path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
             metric_exchange.export_metric(self._context, metric.name, path)
 
     def import_metric(self) -> None:
-        """Ask for a metric's file and bring it into the open library."""
-        chosen, _ = QFileDialog.getOpenFileName(
+        """Choose the file of a metric and import it into the open library."""
+        file, _ = QFileDialog.getOpenFileName(
             self._parent, tr("Import metric"), "", f"{_FILES};;{tr('All files (*)')}"
         )
-        if chosen:
-            metric_exchange.import_metric(self._context, Path(chosen))
+        if file:
+            metric_exchange.import_metric(self._context, Path(file))
 
     def extract(self) -> None:
-        """Ask for an extractor and its parameters, and extract features in the background."""
+        """Choose an extractor and its parameters, and extract features in the background."""
         library = self._context.state.library
         if library is None:
             return
@@ -78,11 +78,11 @@ class MetricCommands(QObject):
         dialog.deleteLater()
 
     def prepare_slider(self) -> None:
-        """Train the steps between visual and diagnostic likeness."""
+        """Train the steps of a slider between visual and diagnostic similarity."""
         state = self._context.state
         if state.library is None:
             return
         dialog = PrepareSliderDialog(state.library, state.features, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            slider_operations.prepare(self._context, dialog.request())
+            slider_operations.prepare_slider(self._context, dialog.request())
         dialog.deleteLater()

@@ -1,4 +1,4 @@
-"""Metrics as files: their cards, and whole ones for other libraries."""
+"""Write cards of metrics, and export and import metrics."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from semblance.core.workflows.reports import metric_cards
 
 
 def write_card(context: Context, name: str, path: Path) -> Job | None:
-    """Write the card of the metric called ``name`` and say where."""
-    return _write(context, metric_cards.write_metric_card, name, path)
+    """Write the card of the metric ``name`` into ``path``."""
+    return _run_export(context, metric_cards.write_metric_card, name, path)
 
 
 def export_metric(context: Context, name: str, path: Path) -> Job | None:
-    """Write a metric to one file and say where."""
-    return _write(context, metric_exchange.export_metric, name, path)
+    """Export the metric ``name`` into the file ``path``."""
+    return _run_export(context, metric_exchange.export_metric, name, path)
 
 
-def _write(context: Context, function: Callable[..., Path], name: str, path: Path) -> Job | None:
+def _run_export(context: Context, function: Callable[..., Path], name: str, path: Path) -> Job | None:
     if context.state.path is None:
         return None
     job = context.jobs.run(tr("Saving {name}", name=path.name), function, context.state.path, name, path)
-    return exports.tell_written(context, job, path)
+    return exports.report_saved_file(context, job, path)
 
 
 def import_metric(context: Context, file: Path) -> Job | None:
-    """Bring a metric into the open library and rank by it."""
+    """Import a metric into the open library and rank by it."""
     state = context.state
     path = state.path
     if path is None:
@@ -41,11 +41,11 @@ def import_metric(context: Context, file: Path) -> Job | None:
     def show(name: str) -> None:
         context.messages.info(tr("{name} is in the library.", name=name))
 
-        def choose() -> None:
+        def rank_by_metric() -> None:
             state.set_metric(name)
             search_operations.rank(context)
 
         if state.path == path:
-            library_operations.renew(context, choose)
+            library_operations.renew(context, rank_by_metric)
 
     return context.follow(job, show)

@@ -1,4 +1,4 @@
-"""Where the current metric stands between visual and diagnostic likeness."""
+"""The slider and the step that the current metric belongs to."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ if TYPE_CHECKING:
 
 
 def sliders(state: State) -> dict[str, Slider]:
-    """Those of the open library by name."""
+    """The sliders of the open library by name."""
     metrics = state.library.metrics if state.library else ()
     return sliders_by_name((metric.name, metric.card) for metric in metrics)
 
 
-def current(state: State) -> tuple[Slider | None, SliderStep | None]:
-    """The slider of the current metric and the step it is."""
-    belongs = slider_of(state.metric.card) if state.metric else None
-    if belongs is None or state.metric is None:
+def current_step(state: State) -> tuple[Slider | None, SliderStep | None]:
+    """The slider and the step of the current metric, or ``None`` for both."""
+    name_and_place = slider_of(state.metric.card) if state.metric else None
+    if name_and_place is None or state.metric is None:
         return None, None
-    found = sliders(state).get(belongs[0])
-    step = next((one for one in found.steps if one.metric == state.metric.name), None) if found else None
-    return found, step
+    slider = sliders(state).get(name_and_place[0])
+    step = (
+        next((candidate for candidate in slider.steps if candidate.metric == state.metric.name), None)
+        if slider
+        else None
+    )
+    return slider, step
 
 
-def why_not(state: State) -> str:
-    """Why the slider cannot be moved, and what to do."""
-    there = list(sliders(state))
+def unavailable_reason(state: State) -> str:
+    """Why the slider is disabled, and what to do."""
+    names = list(sliders(state))
     if state.metric is None:
         return tr("Visual to diagnostic similarity: there is no metric yet.")
-    if there and slider_of(state.metric.card) is None:
+    if names and slider_of(state.metric.card) is None:
         return tr(
             "{name} has one position. Select the metric {other} to move the slider.",
             name=state.metric.name,
-            other=there[-1],
+            other=names[-1],
         )
     return tr(
         "{name} has one position. To move between visual and diagnostic similarity, choose "

@@ -1,4 +1,4 @@
-"""Training metrics in the background, their curve growing as they train."""
+"""Train metrics in the background and show the training curve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from semblance.core.workflows.metrics.training_curve import CurvePoint
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
-    """Train one metric; it becomes the current one when it is done."""
+    """Train one metric. It becomes the current metric when it is done."""
     path = context.state.path
     if path is None:
         return None
@@ -28,19 +28,21 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
     state.set_training(run)
 
     def show_run() -> None:
-        """Show this training, unless another one is shown that still goes on."""
-        shown = state.training
-        if state.path == path and (shown is None or shown.name == run.name or not shown.running):
+        """Show this training, unless another one is shown and still running."""
+        current_run = state.training
+        if state.path == path and (
+            current_run is None or current_run.name == run.name or not current_run.running
+        ):
             state.set_training(run)
 
-    def grow(point: CurvePoint) -> None:
+    def add_point(point: CurvePoint) -> None:
         nonlocal run
-        # The last round comes again, with its score.
-        before = tuple(one for one in run.points[-1:] if one.round != point.round)
-        run = replace(run, points=(*run.points[:-1], *before, point))
+        # The last round is reported again with its score.
+        earlier = tuple(other for other in run.points[-1:] if other.round != point.round)
+        run = replace(run, points=(*run.points[:-1], *earlier, point))
         show_run()
 
-    def over() -> None:
+    def end_run() -> None:
         nonlocal run
         run = replace(run, running=False)
         if state.training is not None and state.training.name == run.name:
@@ -52,13 +54,13 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
         else:
             context.messages.info(tr("{name} is trained.", name=result.metric))
 
-        def choose() -> None:
+        def rank_by_metric() -> None:
             state.set_metric(result.metric)
             search_operations.rank(context)
 
         if state.path == path:
-            library_operations.renew(context, choose)
+            library_operations.renew(context, rank_by_metric)
 
-    job.partial.connect(grow)
-    job.ended.connect(over)
+    job.partial.connect(add_point)
+    job.ended.connect(end_run)
     return context.follow(job, show)

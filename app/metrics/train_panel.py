@@ -1,4 +1,4 @@
-"""The Train panel: learners, their parameters, the split, and the curve as it grows."""
+"""The Train panel: learners, their parameters, the split and the training curve."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainReques
 if TYPE_CHECKING:
     from semblance.app.widgets.plots.live_curve import LiveCurve
 
-#: The learner ticked at first; and where there are too few findings to learn from.
-USUAL, NEEDING_NONE = "bdm_v", "euclidean"
-#: How the cases are divided.
+#: The learner that is ticked first, and the one that is ticked if there are too few findings.
+DEFAULT_LEARNER, UNSUPERVISED_LEARNER = "bdm_v", "euclidean"
+#: Parameters of the split.
 SPLIT = (
     Parameter(
         "held_out",
@@ -67,16 +67,16 @@ SPLIT = (
     ),
 )
 _DEFAULTS = {parameter.name: parameter.default for parameter in SPLIT}
-#: Steps offered by name; any other list can be typed.
-#: The least height of the curve of a training.
-CURVE = 150
+#: Smallest height of the training curve, px.
+CURVE_HEIGHT = 150
+#: Steps in the list. Any other can be typed.
 STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
 
 class TrainPanel(Panel):
-    """Choose learners, set what they need, and train them in the background.
+    """Choose learners, set their parameters, and train them in the background.
 
-    ``slider_requested``: prepare the steps between visual and diagnostic likeness.
+    ``slider_requested``: prepare the slider between visual and diagnostic similarity.
     """
 
     slider_requested = Signal()
@@ -84,55 +84,55 @@ class TrainPanel(Panel):
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Train"))
         self._context, self._state = context, context.state
-        self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}
+        self._learner_rows = {learner.name: _LearnerRow(learner) for learner in learners()}
         #: The parameters of learners that were ticked, by name.
         self._forms: dict[str, ParameterForm] = {}
-        #: The library and the name of the metric of each training under way.
+        #: The library and the metric's name of each running training.
         self._running: dict[Job, tuple[Path | None, str]] = {}
         self._make_data_fields()
-        self._make_foot()
-        self._lay_out()
-        for line in self._choices.values():
-            line.box.toggled.connect(self._learners_chosen)
-        self._choices[USUAL].box.setChecked(True)
+        self._make_buttons()
+        self._make_layout()
+        for learner_row in self._learner_rows.values():
+            learner_row.box.toggled.connect(self._update_learners)
+        self._learner_rows[DEFAULT_LEARNER].box.setChecked(True)
         self._state.changed.connect(self._follow_state)
-        self._learners_chosen()
-        self._renew()
+        self._update_learners()
+        self._update_features()
 
     @lazy_part
     def curve(self) -> LiveCurve:
         from semblance.app.widgets.plots.live_curve import LiveCurve
 
-        made = LiveCurve(self._context, inset=0)
-        self._foot.insertWidget(1, made)
-        theme_signals.changed.connect(self._fit_curve)
-        made.setMinimumHeight(theme().px(CURVE))
-        return made
+        curve = LiveCurve(self._context, inset=0)
+        self._bottom_layout.insertWidget(1, curve)
+        theme_signals.changed.connect(self._resize_curve)
+        curve.setMinimumHeight(theme().px(CURVE_HEIGHT))
+        return curve
 
-    def _fit_curve(self) -> None:
-        self.curve.setMinimumHeight(theme().px(CURVE))
+    def _resize_curve(self) -> None:
+        self.curve.setMinimumHeight(theme().px(CURVE_HEIGHT))
 
     def _make_data_fields(self) -> None:
         self._features = NoWheelComboBox()
         self._features.setAccessibleName(tr("Feature set"))
-        self._features.currentTextChanged.connect(self._features_chosen)
+        self._features.currentTextChanged.connect(self._follow_features)
         self._steps = NoWheelComboBox()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
         self._steps.setAccessibleName(tr("Steps fitted on the training data"))
         self._steps.setToolTip(tr("Fitted on the training data only and stored in the metric"))
-        self._steps.currentTextChanged.connect(lambda _text: self._tell_buttons())
+        self._steps.currentTextChanged.connect(lambda _text: self._update_buttons())
         self._split_form = ParameterForm(SPLIT)
-        self._split_form.valuesChanged.connect(self._tell_split)
-        self._split_form.valuesChanged.connect(self._tell_buttons)
+        self._split_form.valuesChanged.connect(self._update_split_label)
+        self._split_form.valuesChanged.connect(self._update_buttons)
         self._name = QLineEdit()
         self._name.setAccessibleName(tr("Name of the new metric"))
         self._name.setPlaceholderText(tr("named after the learner"))
         self.sources = TrainingDataSection(self._state)
-        self.sources.changed.connect(self._tell_buttons)
+        self.sources.changed.connect(self._update_buttons)
         self._split = WrappedLabel(role="small")
 
-    def _make_foot(self) -> None:
+    def _make_buttons(self) -> None:
         self._problem = WrappedLabel(role="error")
         self._problem.hide()
         self.train_button = QPushButton(tr("Train"))
@@ -151,26 +151,26 @@ class TrainPanel(Panel):
         self.cancel_button = QPushButton(tr("Cancel"))
         self.cancel_button.clicked.connect(self.cancel)
 
-    def _lay_out(self) -> None:
-        inner = QWidget()
-        body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
-        papers, others = grouped_learners()
-        body.addWidget(SectionHeader(tr("Learners")))
+    def _make_layout(self) -> None:
+        content = QWidget()
+        content_layout = vbox(content, spacing=8, margins=(12, 8, 12, 8))
+        papers, compared = grouped_learners()
+        content_layout.addWidget(SectionHeader(tr("Learners")))
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
-            body.addWidget(ElidedLabel(paper, role="third"))
+            content_layout.addWidget(ElidedLabel(paper, role="third"))
             for learner in group:
-                body.addWidget(self._choices[learner.name])
-        self.others = SectionHeader(tr("To compare with"), foldable=True)
-        self.others.unfolded.connect(self._unfold)
-        self.others.set_open(False)
-        body.addWidget(self.others)
-        for learner in others:
-            body.addWidget(self._choices[learner.name])
-        self._unfold(False)
-        self._form_places = vbox(spacing=8)
-        body.addLayout(self._form_places)
-        body.addWidget(self.sources)
-        body.addWidget(SectionHeader(tr("Data")))
+                content_layout.addWidget(self._learner_rows[learner.name])
+        self.compared_header = SectionHeader(tr("To compare with"), foldable=True)
+        self.compared_header.unfolded.connect(self._show_compared_learners)
+        self.compared_header.set_open(False)
+        content_layout.addWidget(self.compared_header)
+        for learner in compared:
+            content_layout.addWidget(self._learner_rows[learner.name])
+        self._show_compared_learners(False)
+        self._forms_layout = vbox(spacing=8)
+        content_layout.addLayout(self._forms_layout)
+        content_layout.addWidget(self.sources)
+        content_layout.addWidget(SectionHeader(tr("Data")))
         data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
         data.setHorizontalSpacing(12)
@@ -181,59 +181,59 @@ class TrainPanel(Panel):
             (tr("Name"), self._name),
         ):
             data.addRow(label, field)
-        body.addLayout(data)
-        body.addWidget(self._split_form)
-        body.addWidget(self._split)
-        body.addStretch(1)
-        foot = QFrame()
-        set_look(foot, role="bar")
+        content_layout.addLayout(data)
+        content_layout.addWidget(self._split_form)
+        content_layout.addWidget(self._split)
+        content_layout.addStretch(1)
+        bottom_bar = QFrame()
+        set_look(bottom_bar, role="bar")
         buttons = hbox(spacing=8)
-        ending = hbox(spacing=8)
+        stop_buttons = hbox(spacing=8)
         for row, pair in (
-            (ending, (self.stop_button, self.cancel_button)),
+            (stop_buttons, (self.stop_button, self.cancel_button)),
             (buttons, (self.train_button, self.slider_button)),
         ):
             for button in pair:
                 row.addWidget(button)
             row.addStretch(1)
-        below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
-        below.addWidget(self._problem)
-        below.addLayout(ending)
-        below.addLayout(buttons)
-        self._foot = below
+        bottom = vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8))
+        bottom.addWidget(self._problem)
+        bottom.addLayout(stop_buttons)
+        bottom.addLayout(buttons)
+        self._bottom_layout = bottom
         column = vbox(self)
-        column.addWidget(PanelScrollArea(inner), 1)
-        column.addWidget(foot)
+        column.addWidget(PanelScrollArea(content), 1)
+        column.addWidget(bottom_bar)
 
-    def _unfold(self, opened: bool) -> None:
-        """Show the learners of comparison, or only those of them that are ticked."""
+    def _show_compared_learners(self, is_open: bool) -> None:
+        """Show all learners to compare with, or only the ticked ones."""
         for learner in grouped_learners()[1]:
-            line = self._choices[learner.name]
-            line.setVisible(opened or line.box.isChecked())
+            learner_row = self._learner_rows[learner.name]
+            learner_row.setVisible(is_open or learner_row.box.isChecked())
 
-    def chosen(self) -> list[str]:
+    def chosen_learners(self) -> list[str]:
         """Names of the ticked learners."""
-        return [name for name, line in self._choices.items() if line.box.isChecked()]
+        return [name for name, learner_row in self._learner_rows.items() if learner_row.box.isChecked()]
 
-    def _chosen_learners(self) -> list[type[Learner]]:
-        return [self._choices[name].learner for name in self.chosen()]
+    def _learner_classes(self) -> list[type[Learner]]:
+        return [self._learner_rows[name].learner for name in self.chosen_learners()]
 
     def set_learners(self, names: Sequence[str]) -> None:
-        """Tick these learners and no other."""
-        for name, line in self._choices.items():
-            line.box.setChecked(name in names)
+        """Tick these learners and untick all others."""
+        for name, learner_row in self._learner_rows.items():
+            learner_row.box.setChecked(name in names)
 
     def train(self) -> None:
-        """Train every chosen learner; several queue behind each other."""
+        """Train every ticked learner. They are trained one after another."""
         if not self._check() or self._state.library is None:
             return
-        under_way = [name for path, name in self._running.values() if path == self._state.path]
-        taken = [metric.name for metric in self._state.library.metrics] + under_way
-        for name in self.chosen():
-            learner = self._choices[name].learner
-            metric = unique_name(self._name.text().strip() or tr_name(learner.title), taken)
-            taken.append(metric)
-            settings = self.sources.without_looks(learner, dict(self._values(name)))
+        running_names = [name for path, name in self._running.values() if path == self._state.path]
+        used_names = [metric.name for metric in self._state.library.metrics] + running_names
+        for name in self.chosen_learners():
+            learner = self._learner_rows[name].learner
+            metric = unique_name(self._name.text().strip() or tr_name(learner.title), used_names)
+            used_names.append(metric)
+            settings = self.sources.settings_in_use(learner, dict(self._settings_of(name)))
             request = TrainRequest(
                 name,
                 metric,
@@ -251,113 +251,118 @@ class TrainPanel(Panel):
             )
             if job is not None:
                 self._running[job] = (self._state.path, metric)
-                job.ended.connect(lambda job=job: self._ended(job))
-        self._tell_buttons()
+                job.ended.connect(lambda job=job: self._remove_job(job))
+        self._update_buttons()
 
     def stop(self) -> None:
-        """End the trainings and keep the best each has so far."""
+        """Stop the running trainings and keep the best metric of each."""
         for job in list(self._running):
             job.stop()
 
     def cancel(self) -> None:
-        """End the trainings and keep nothing of them."""
+        """Cancel the running trainings."""
         for job in list(self._running):
             job.cancel()
 
-    def _ended(self, job: Job) -> None:
+    def _remove_job(self, job: Job) -> None:
         del self._running[job]
-        self._tell_buttons()
+        self._update_buttons()
 
     def _split_value(self, name: str) -> int:
         value = self._split_form.values().get(name) if self._split_form.is_valid() else None
         return value if isinstance(value, int) else int(str(_DEFAULTS[name]))
 
-    def _values(self, name: str) -> Mapping[str, Value]:
+    def _settings_of(self, name: str) -> Mapping[str, Value]:
         return self._forms[name].values() if name in self._forms else {}
 
-    def _learners_chosen(self) -> None:
-        chosen = self.chosen()
-        self._unfold(self.others.is_open())
-        for name in chosen:
+    def _update_learners(self) -> None:
+        chosen_learners = self.chosen_learners()
+        self._show_compared_learners(self.compared_header.is_open())
+        for name in chosen_learners:
             self._make_form(name)
         for name, form in self._forms.items():
-            form.setVisible(name in chosen)
-        self._tell_buttons()
+            form.setVisible(name in chosen_learners)
+        self._update_buttons()
 
     def _make_form(self, name: str) -> None:
-        """The parameters of a learner, in the order of the learners."""
-        learner = self._choices[name].learner
+        """Add the form with the parameters of a learner, in the order of the learners."""
+        learner = self._learner_rows[name].learner
         if name in self._forms or not learner.parameters:
             return
         form = ParameterForm(learner.parameters, title=tr_name(learner.title))
-        form.valuesChanged.connect(self._tell_buttons)
-        order = list(self._choices)
-        place = sum(order.index(other) < order.index(name) for other in self._forms)
+        form.valuesChanged.connect(self._update_buttons)
+        order = list(self._learner_rows)
+        index = sum(order.index(other) < order.index(name) for other in self._forms)
         self._forms[name] = form
-        self._form_places.insertWidget(place, form)
+        self._forms_layout.insertWidget(index, form)
 
-    def _choose_usual(self) -> None:
-        """Tick the learner that fits the library now open, unless others were chosen."""
-        if self._state.library is not None and self.chosen() in ([USUAL], [NEEDING_NONE]):
+    def _choose_default_learner(self) -> None:
+        """Tick the learner that fits the open library, unless others were ticked."""
+        if self._state.library is not None and self.chosen_learners() in (
+            [DEFAULT_LEARNER],
+            [UNSUPERVISED_LEARNER],
+        ):
             counts = self._state.columns.finding_counts[:-1]
-            self.set_learners([USUAL if (counts > 1).sum() > 1 else NEEDING_NONE])
+            self.set_learners([DEFAULT_LEARNER if (counts > 1).sum() > 1 else UNSUPERVISED_LEARNER])
 
-    def _features_chosen(self, name: str) -> None:
+    def _follow_features(self, name: str) -> None:
         library = self._state.library
-        found = next((s for s in library.feature_sets if s.name == name), None) if library else None
-        if found is not None:
+        feature_set = next((s for s in library.feature_sets if s.name == name), None) if library else None
+        if feature_set is not None:
             labelled = bool(self._state.columns.findings)
-            self._steps.setCurrentText(steps_text(default_steps(found.extractor, labelled=labelled)))
-            self._tell_split()
+            self._steps.setCurrentText(steps_text(default_steps(feature_set.extractor, labelled=labelled)))
+            self._update_split_label()
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
-            self._choose_usual()
+            self._choose_default_learner()
         if change & (Change.CASES | Change.METRIC):
-            self._renew()
+            self._update_features()
         elif change & (Change.TRAINING | Change.RANKING):
-            self._tell_buttons()
+            self._update_buttons()
 
-    def _renew(self) -> None:
+    def _update_features(self) -> None:
         library = self._state.library
         names = [s.name for s in library.feature_sets] if library else []
-        if names != [self._features.itemText(place) for place in range(self._features.count())]:
+        if names != [self._features.itemText(index) for index in range(self._features.count())]:
             self._features.clear()
             self._features.addItems(names)
         if self._state.features in names:
             self._features.setCurrentText(self._state.features)
-        self._tell_split()
-        self._tell_buttons()
+        self._update_split_label()
+        self._update_buttons()
 
-    def _tell_split(self) -> None:
+    def _update_split_label(self) -> None:
         columns = self._state.columns
         labelled = int(columns.finding_counts[:-1].sum()) if len(columns) else 0
         held_out = round(labelled * self._split_value("held_out") / 100)
-        how = tr("by patient") if columns.patients_known else tr("by case, patients unknown")
+        unit = tr("by patient") if columns.patients_known else tr("by case, patients unknown")
         self._split.setText(
             tr(
                 "about {training:,} training, {held_out:,} held out {how}",
                 training=labelled - held_out,
                 held_out=held_out,
-                how=how,
+                how=unit,
             )
             if labelled
             else ""
         )
 
-    def _tell_buttons(self) -> None:
+    def _update_buttons(self) -> None:
         settings = [
-            {} if name in self._forms and not self._forms[name].is_valid() else dict(self._values(name))
-            for name in self.chosen()
+            {} if name in self._forms and not self._forms[name].is_valid() else dict(self._settings_of(name))
+            for name in self.chosen_learners()
         ]
         held_out = self._split_value("held_out") / 100
-        self.sources.tell(self._chosen_learners(), settings, held_out)
-        chosen, running = self.chosen(), bool(self._running)
+        self.sources.update_counts(self._learner_classes(), settings, held_out)
+        chosen_learners, running = self.chosen_learners(), bool(self._running)
         library = self._state.library
         ready = library is not None and library.writable and bool(library.feature_sets)
-        self.train_button.setEnabled(self._check() and bool(chosen) and ready)
-        self.train_button.setText(tr("Train") if len(chosen) < 2 else tr("Train {n} metrics", n=len(chosen)))
-        self.slider_button.setVisible(not running and USUAL in chosen)
+        self.train_button.setEnabled(self._check() and bool(chosen_learners) and ready)
+        self.train_button.setText(
+            tr("Train") if len(chosen_learners) < 2 else tr("Train {n} metrics", n=len(chosen_learners))
+        )
+        self.slider_button.setVisible(not running and DEFAULT_LEARNER in chosen_learners)
         self.slider_button.setEnabled(ready)
         self.stop_button.setVisible(running)
         self.cancel_button.setVisible(running)
@@ -368,40 +373,40 @@ class TrainPanel(Panel):
     def _check_steps(self, text: str) -> None:
         library = self._state.library
         features = self._features.currentText()
-        found = next((s for s in library.feature_sets if s.name == features), None) if library else None
-        if found is None:
+        feature_set = next((s for s in library.feature_sets if s.name == features), None) if library else None
+        if feature_set is None:
             parse_steps(text)
         else:
-            chosen_steps(text, found.extractor)
+            chosen_steps(text, feature_set.extractor)
 
     def _check(self) -> bool:
-        """Whether everything chosen can be trained; says what cannot."""
+        """Return whether the ticked learners can be trained, and show the problem if not."""
         problem = ""
         try:
             self._check_steps(self._steps.currentText())
         except BadArguments as error:
             problem = str(error)
         set_look(self._steps, error=bool(problem))
-        if not problem and not self.chosen() and self._state.library is not None:
+        if not problem and not self.chosen_learners() and self._state.library is not None:
             problem = tr("No learner is ticked. Tick one above, or one of those to compare with.")
         if not problem and self._state.library is not None:
-            problem = self.sources.problem(self._chosen_learners())
+            problem = self.sources.problem(self._learner_classes())
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        forms = [self._split_form, *(self._forms[n] for n in self.chosen() if n in self._forms)]
+        forms = [self._split_form, *(self._forms[n] for n in self.chosen_learners() if n in self._forms)]
         return not problem and all(form.is_valid() for form in forms)
 
 
-class _LearnerLine(QWidget):
-    """A learner to tick, with when to use it."""
+class _LearnerRow(QWidget):
+    """A check box for a learner, with a summary below."""
 
     def __init__(self, learner: type[Learner]) -> None:
         super().__init__()
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
         self.box.setToolTip(plain_tip(f"{tr_name(learner.summary)}\n{learner.paper}".strip()))
-        told = WrappedLabel(as_lazy(learner.summary), "small")
-        told.setContentsMargins(22, 0, 0, 0)
+        summary = WrappedLabel(as_lazy(learner.summary), "small")
+        summary.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)
         column.addWidget(self.box)
-        column.addWidget(told)
+        column.addWidget(summary)

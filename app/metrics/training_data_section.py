@@ -1,4 +1,4 @@
-"""What learners learn from: findings, visual neighbours and judgements, each with its number of pairs."""
+"""The section *Learn from*: findings, visual neighbours and judgements with their numbers of pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VISUAL = "visual_neighbours"
 
 
 class TrainingDataSection(QWidget):
-    """Three sources to tick; ``changed`` when one is."""
+    """Check boxes of three sources. ``changed`` is emitted when one is ticked or unticked."""
 
     changed = Signal()
 
@@ -42,11 +42,11 @@ class TrainingDataSection(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
-        for place, ((box, count), tip) in enumerate(zip(self._counts.items(), tips, strict=True)):
+        for row, ((box, count), tip) in enumerate(zip(self._counts.items(), tips, strict=True)):
             box.setToolTip(tip)
             set_look(count, role="second")
-            grid.addWidget(box, place, 0)
-            grid.addWidget(count, place, 1)
+            grid.addWidget(box, row, 0)
+            grid.addWidget(count, row, 1)
         self.findings.setChecked(True)
         self.visual.setChecked(True)
         column = vbox(self, spacing=6)
@@ -55,14 +55,14 @@ class TrainingDataSection(QWidget):
         for box in self._counts:
             box.toggled.connect(self.changed)
 
-    def tell(
+    def update_counts(
         self, learners: Sequence[type[Learner]], settings: Sequence[dict[str, Value]], held_out: float
     ) -> None:
-        """Count the pairs for the chosen ``learners`` and their ``settings``."""
+        """Show the numbers of pairs for ``learners`` and their ``settings``."""
         counts = self._state.columns.finding_counts[:-1]
         training = np.round(counts * (1.0 - held_out)).astype(np.int64)
         cases = int(training.sum())
-        self._say(self.findings, cases * (cases - 1) // 2, about=True)
+        self._show_count(self.findings, cases * (cases - 1) // 2, is_estimate=True)
         neighbours = [
             int(str(values.get(VISUAL, next(p.default for p in learner.parameters if p.name == VISUAL))))
             for learner, values in zip(learners, settings, strict=True)
@@ -70,27 +70,27 @@ class TrainingDataSection(QWidget):
         ]
         self.visual.setVisible(bool(neighbours))
         self._counts[self.visual].setVisible(bool(neighbours))
-        self._say(self.visual, max(neighbours, default=0) * cases, about=True)
-        judged = self._judged()
-        if not judged and self.judgements.isChecked():
+        self._show_count(self.visual, max(neighbours, default=0) * cases, is_estimate=True)
+        judgements = self._judgement_count()
+        if not judgements and self.judgements.isChecked():
             self.judgements.setChecked(False)
-        self.judgements.setEnabled(bool(judged))
-        self._say(self.judgements, judged)
-        if not judged:
+        self.judgements.setEnabled(bool(judgements))
+        self._show_count(self.judgements, judgements)
+        if not judgements:
             self._counts[self.judgements].setText(tr("none in this search"))
 
     @property
     def ledger(self) -> str:
-        """Whose judgements to learn from; empty for none."""
+        """The ledger whose judgements are learnt from, or an empty text."""
         return self._state.ledger if self.judgements.isChecked() else ""
 
-    def without_looks(self, learner: type[Learner], settings: dict[str, Value]) -> dict[str, Value]:
-        """``settings`` as they are, or without visual neighbours where those are not ticked."""
-        has = any(parameter.name == VISUAL for parameter in learner.parameters)
-        return settings if self.visual.isChecked() or not has else {**settings, VISUAL: 0}
+    def settings_in_use(self, learner: type[Learner], settings: dict[str, Value]) -> dict[str, Value]:
+        """``settings``, without visual neighbours if those are not ticked."""
+        has_visual = any(parameter.name == VISUAL for parameter in learner.parameters)
+        return settings if self.visual.isChecked() or not has_visual else {**settings, VISUAL: 0}
 
     def problem(self, learners: Sequence[type[Learner]]) -> str:
-        """Why nothing can be trained with what is ticked; empty where it can."""
+        """Why the learners cannot be trained with the ticked sources, or an empty text."""
         if self.judgements.isChecked():
             for learner in learners:
                 try:
@@ -101,17 +101,17 @@ class TrainingDataSection(QWidget):
             return tr("Nothing to learn from is ticked. Tick findings, judgements or both.")
         return ""
 
-    def _judged(self) -> int:
-        """Pairs and comparisons in force."""
-        asked = self._state.asked
-        if asked is None:
+    def _judgement_count(self) -> int:
+        """The number of different pairs and comparisons that were not undone."""
+        ranked_search = self._state.ranked_search
+        if ranked_search is None:
             return 0
-        said = (entry.judgement for entry in asked.entries if entry.undone is None)
-        return len({(one.asked, one.case, one.other) for one in said})
+        judgements_in_force = (entry.judgement for entry in ranked_search.entries if entry.undone is None)
+        return len({(judgement.asked, judgement.case, judgement.other) for judgement in judgements_in_force})
 
-    def _say(self, box: QCheckBox, pairs: int, *, about: bool = False) -> None:
+    def _show_count(self, box: QCheckBox, pairs: int, *, is_estimate: bool = False) -> None:
         text = tr_n("{n} pair", "{n} pairs", pairs)
-        if about:
+        if is_estimate:
             text = tr("about {pairs}", pairs=text)
         self._counts[box].setText(text)
         box.setAccessibleName(tr("Learn from {source}, {pairs}", source=box.text(), pairs=text))

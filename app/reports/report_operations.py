@@ -28,7 +28,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         path,
         options,
     )
-    return exports.tell_written(context, job, path)
+    return exports.report_saved_file(context, job, path)
 
 
 def write_reports(

@@ -56,7 +56,7 @@ def show(context: Context, folder: Path, then: Then) -> Job:
         tr("Opening {name}", name=folder.name),
         experiments.show_experiment,
         folder,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="experiment shown",
         quiet=True,
     )

@@ -1,1 +1,1 @@
-"""What every part of the window uses: the state, jobs, messages, settings, commands, theme and icons."""
+"""What every part of the window uses: state, jobs, messages, settings, commands, theme and icons."""

@@ -1,4 +1,4 @@
-"""Every command once: its id, text, category, shortcut and icon; menus, buttons and the palette read it."""
+"""The commands: id, text, menu, shortcut and icon. Menus, buttons and the palette use this list."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.command_entries import Entry
-from semblance.app.shell.command_synonyms import OTHER_WORDS
+from semblance.app.shell.command_entries import CommandEntry
+from semblance.app.shell.command_synonyms import SYNONYMS
 from semblance.app.shell.icons import icon
 from semblance.core.language import tr
 
 
 @dataclass(frozen=True)
 class Command:
-    """``menu`` is the menu and the palette's category, called as :data:`MENUS` says; ``needs`` what must be
-    there for it to be enabled: one of :attr:`semblance.app.shell.state.State.there`, or nothing."""
+    """A command of the menus and the palette.
+
+    ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
+    command is enabled, one of :attr:`semblance.app.shell.state.State.available`. Empty: always enabled.
+    """
 
     id: str
     text: str
@@ -29,11 +32,10 @@ class Command:
     needs: str = ""
     checkable: bool = False
     separator: bool = False
-    #: A second key.
-    also: str = ""
+    second_shortcut: str = ""
 
 
-#: Menu -> what it is called.
+#: Menu -> its title.
 MENUS = {
     "File": tr("File"),
     "Edit": tr("Edit"),
@@ -77,7 +79,9 @@ COMMANDS = (
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
     Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
     Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
-    Command("go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", also="F6"),
+    Command(
+        "go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", second_shortcut="F6"
+    ),
     Command("go_side", tr("Go to the side panel"), "View", "Ctrl+4", "", "library"),
     Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
     Command("go_metric", tr("Go to the metric"), "View", "Ctrl+6", "sliders", "library"),
@@ -99,8 +103,12 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
-    Command("save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "to keep", separator=True),
-    Command("branch_search", tr("Branch this search…"), "Search", "Ctrl+Shift+B", "branch", "to keep"),
+    Command(
+        "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
+    ),
+    Command(
+        "branch_search", tr("Branch this search…"), "Search", "Ctrl+Shift+B", "branch", "can save search"
+    ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
@@ -112,21 +120,37 @@ COMMANDS = (
         "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
     ),
     Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
-    Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "judging"),
-    Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "judging"),
-    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "judging"),
+    Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
+    Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
+    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
-    Command("undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "judged", separator=True),
-    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone"),
-    Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judged"),
+    Command("undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "judgements", separator=True),
+    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
+    Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judgements"),
     Command(
-        "save_refined", tr("Save as new metric…"), "Refine", "Ctrl+Shift+S", "save", "judged", separator=True
+        "save_refined",
+        tr("Save as new metric…"),
+        "Refine",
+        "Ctrl+Shift+S",
+        "save",
+        "judgements",
+        separator=True,
     ),
-    Command("example_like", tr("Add as positive example"), "Refine", "E", "plus", "example", separator=True),
-    Command("example_unlike", tr("Add as negative example"), "Refine", "Shift+E", "minus", "example"),
-    Command("example_file", tr("Add an image file as example…"), "Refine", "", "image", "example"),
+    Command(
+        "example_like",
+        tr("Add as positive example"),
+        "Refine",
+        "E",
+        "plus",
+        "can add examples",
+        separator=True,
+    ),
+    Command(
+        "example_unlike", tr("Add as negative example"), "Refine", "Shift+E", "minus", "can add examples"
+    ),
+    Command("example_file", tr("Add an image file as example…"), "Refine", "", "image", "can add examples"),
     Command("no_examples", tr("Remove all examples"), "Refine", "", "close", "examples"),
-    Command("new_concept", tr("New concept…"), "Refine", "", "plus", "concept", separator=True),
+    Command("new_concept", tr("New concept…"), "Refine", "", "plus", "can add concepts", separator=True),
     Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
     Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
     Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
@@ -136,7 +160,7 @@ COMMANDS = (
     Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),
     Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
     Command("experiments", tr("Experiments…"), "Metric", "Ctrl+Shift+E", "chart"),
-    Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "to score", separator=True),
+    Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "can score", separator=True),
     Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
@@ -151,7 +175,7 @@ COMMANDS = (
 
 
 def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
-    """Qt tells whether an action is checked; commands have no use for it."""
+    """``triggered`` passes whether the action is checked, which commands do not use."""
     run()
 
 
@@ -159,7 +183,7 @@ class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
     def __init__(self, window: QWidget | None = None) -> None:
-        """``window`` takes the keys of the commands; without one they are only triggered."""
+        """``window`` receives the shortcuts. Without it the commands can only be triggered."""
         super().__init__(window)
         self._window = window
         self._actions: dict[str, QAction] = {}
@@ -168,7 +192,7 @@ class Actions(QObject):
             if command.icon:
                 action.setIcon(icon(command.icon))
             if command.shortcut:
-                keys = [key for key in (command.shortcut, command.also) if key]
+                keys = [key for key in (command.shortcut, command.second_shortcut) if key]
                 action.setShortcuts([QKeySequence(key) for key in keys])
                 action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.setCheckable(command.checkable)
@@ -181,34 +205,34 @@ class Actions(QObject):
         return self._actions[command]
 
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
-        """``run`` when the command is triggered."""
+        """Call ``run`` when the command is triggered."""
         self._actions[command].triggered.connect(partial(_without_checked, run))
 
-    def keep_within(self, command: str, widget: QWidget) -> None:
-        """The command's key is taken only while the keyboard is in ``widget``."""
+    def limit_shortcut_to(self, command: str, widget: QWidget) -> None:
+        """Make the shortcut work only while the keyboard focus is in ``widget``."""
         action = self._actions[command]
         if self._window is not None:
             self._window.removeAction(action)
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         widget.addAction(action)
 
-    def enable(self, there: set[str]) -> None:
-        """Enable the commands whose needs are among ``there``, disable the others."""
+    def enable(self, available: set[str]) -> None:
+        """Enable the commands whose condition is in ``available``, disable the others."""
         for command in COMMANDS:
-            self._actions[command.id].setEnabled(not command.needs or command.needs in there)
+            self._actions[command.id].setEnabled(not command.needs or command.needs in available)
 
-    def entries(self) -> list[Entry]:
-        """Every command as the palette lists them."""
+    def entries(self) -> list[CommandEntry]:
+        """All commands except the palette itself, for the palette."""
         native = QKeySequence.SequenceFormat.NativeText
         return [
-            Entry(
+            CommandEntry(
                 command.text,
                 MENUS[command.menu],
                 self._actions[command.id].trigger,
                 QKeySequence(command.shortcut).toString(native),
                 command.icon,
                 self._actions[command.id].isEnabled(),
-                OTHER_WORDS.get(command.id, ""),
+                SYNONYMS.get(command.id, ""),
             )
             for command in COMMANDS
             if command.id != "palette"

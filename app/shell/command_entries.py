@@ -1,4 +1,4 @@
-"""Commands as the palette lists them, and how a few letters find them."""
+"""The commands in the palette, and the search for them by a few letters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import lru_cache
 
 from semblance.core.language import tr
 
-_WORD_START, _INSIDE, _SCATTERED, _CATEGORY, _OTHER = 4000, 3000, 2000, 1000, 500
-#: Words between words: they find what has them, and keep nothing else out.
-_SMALL = frozenset(tr("a an and as for in into of on or the this to with").split())
+_WORD_START, _INSIDE, _INITIALS, _CATEGORY, _SYNONYM = 4000, 3000, 2000, 1000, 500
+#: Words that a text need not contain to be found.
+_SMALL_WORDS = frozenset(tr("a an and as for in into of on or the this to with").split())
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A command: its text, the category behind it, the shortcut at its right, and what it does.
+class CommandEntry:
+    """A command in the palette.
 
-    ``icon`` names an icon or is empty; a command that is not ``enabled`` is listed but cannot be run.
-    ``words`` find it too.
+    ``icon``: the name of an icon, or empty. A command that is not ``enabled`` is listed but cannot be run.
+    ``synonyms``: other words that find it.
     """
 
     text: str
@@ -27,43 +27,42 @@ class Entry:
     shortcut: str = ""
     icon: str = ""
     enabled: bool = True
-    words: str = ""
+    synonyms: str = ""
 
 
 @dataclass(frozen=True)
 class Match:
-    """An entry that was found, and the positions of the letters of its text that found it."""
+    """An entry that was found. ``letters``: positions of the matching letters in its text."""
 
-    entry: Entry
+    entry: CommandEntry
     letters: frozenset[int] = frozenset()
 
 
-def matches(entries: Sequence[Entry], wanted: str) -> list[Match]:
-    """The entries that have every word of ``wanted``, in any order and but for small ones, best first.
+def matches(entries: Sequence[CommandEntry], query: str) -> list[Match]:
+    """The entries that match every word of ``query`` except small words, best first.
 
-    A word at the start of a word is best, then one inside a word, then letters in their order with
-    others between, then the category, then the other words. Entries that cannot be run come last; equals
-    keep their order.
+    A match at the start of a word is best, then inside a word, then initials, then the category, then the
+    synonyms. Disabled entries come last. Equal entries keep their order.
     """
-    words = wanted.casefold().split()
-    needed = [word for word in words if word not in _SMALL] or words
+    terms = query.casefold().split()
+    required = [word for word in terms if word not in _SMALL_WORDS] or terms
     found: list[tuple[tuple[bool, int], Match]] = []
     for entry in entries:
         score, letters = 0, set[int]()
-        for word in words:
-            worth, at = _find(entry, word)
-            if word not in needed and worth <= _INSIDE:
+        for word in terms:
+            gain, at = _match_term(entry, word)
+            if word not in required and gain <= _INSIDE:
                 continue
-            if not worth:
+            if not gain:
                 break
-            score += worth
+            score += gain
             letters |= at
         else:
             found.append(((not entry.enabled, -score), Match(entry, frozenset(letters))))
     return [match for _, match in sorted(found, key=lambda pair: pair[0])]
 
 
-def _find(entry: Entry, word: str) -> tuple[int, set[int]]:
+def _match_term(entry: CommandEntry, word: str) -> tuple[int, set[int]]:
     text = entry.text.casefold()
     if len(text) != len(entry.text):
         # Case folding that changes the length would highlight other letters than were found.
@@ -74,30 +73,31 @@ def _find(entry: Entry, word: str) -> tuple[int, set[int]]:
     at = text.find(word)
     if at >= 0:
         return _INSIDE - at, set(range(at, at + len(word)))
-    scattered = _scattered(text, word)
-    if scattered:
-        return _SCATTERED - scattered[-1] + scattered[0] - len(text), set(scattered)
+    initials = _find_initials(text, word)
+    if initials:
+        return _INITIALS - initials[-1] + initials[0] - len(text), set(initials)
     if entry.category.casefold().startswith(word):
         return _CATEGORY, set()
-    if _word_start(entry.words.casefold(), word) >= 0:
-        return _OTHER, set()
+    if _word_start(entry.synonyms.casefold(), word) >= 0:
+        return _SYNONYM, set()
     return 0, set()
 
 
 @lru_cache(maxsize=2048)
-def _starts(text: str) -> tuple[int, ...]:
-    """Where words start in ``text``, in order; the same texts are looked through at every letter typed."""
-    within = [letter.isalnum() for letter in text]
-    return tuple(at for at, inside in enumerate(within) if inside and (at == 0 or not within[at - 1]))
+def _word_starts(text: str) -> tuple[int, ...]:
+    """Where words start in ``text``, ascending. Cached, because every typed letter searches the same texts."""
+    is_alnum = [letter.isalnum() for letter in text]
+    return tuple(at for at, inside in enumerate(is_alnum) if inside and (at == 0 or not is_alnum[at - 1]))
 
 
 def _word_start(text: str, word: str) -> int:
-    return next((at for at in _starts(text) if text.startswith(word, at)), -1)
+    return next((at for at in _word_starts(text) if text.startswith(word, at)), -1)
 
 
-def _scattered(text: str, word: str) -> list[int]:
-    """Where the letters of ``word`` stand in order, at starts of words where possible; empty if nowhere."""
-    starts = _starts(text)
+def _find_initials(text: str, word: str) -> list[int]:
+    """Positions of the letters of ``word`` in order, each at the start of a word or right behind the letter
+    before; empty if there are none."""
+    starts = _word_starts(text)
     if not starts or len(word) < 2:
         return []
 
@@ -105,7 +105,7 @@ def _scattered(text: str, word: str) -> list[int]:
         if letter == len(word):
             return []
         options = [at for at in range(after, len(text)) if text[at] == word[letter]]
-        # Only the start of a word or the very next letter: anything looser finds everything.
+        # Looser rules would find nearly everything.
         for at in options:
             if at in starts or (letter and at == after):
                 rest = place(letter + 1, at + 1)

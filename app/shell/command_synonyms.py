@@ -1,11 +1,11 @@
-"""Other words that find a command in the palette: what people call it elsewhere, and what it makes."""
+"""Other words that find a command in the palette: its name in other programs, and what it produces."""
 
 from __future__ import annotations
 
 from semblance.core.language import tr
 
-#: Id of a command -> words; those of its own text and menu find it anyway.
-OTHER_WORDS = {
+#: Id of a command -> words that are not in its own text or menu.
+SYNONYMS = {
     "new_library_folder": tr("create import dicom images"),
     "new_library": tr("create import csv medmnist"),
     "open_library": tr("load change recent"),

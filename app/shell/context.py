@@ -1,4 +1,4 @@
-"""What operations and panels are given: state, jobs, messages, settings and commands of one window."""
+"""What operations and panels receive: state, jobs, messages, settings and commands of one window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.app.shell.state import State
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What every part of one window uses; none of it knows the window."""
+    """What every part of one window uses. It does not depend on the window."""
 
     state: State
     jobs: Jobs
@@ -24,7 +24,7 @@ class Context:
     actions: Actions
 
     def follow(self, job: Job, done: Callable[[Any], object]) -> Job:
-        """``done`` gets what ``job`` gives; what goes wrong with it is told in the window."""
+        """Call ``done`` with the result of ``job``; show its error in the window."""
         job.done.connect(done)
         job.failed.connect(self.messages.error)
         return job

@@ -1,4 +1,4 @@
-"""What is to be done a moment later, once, however often it was asked for."""
+"""Calls that are delayed and combined into one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 
 
 def one_shot(owner: QObject, then: Callable[[], object], milliseconds: int = 0) -> QTimer:
-    """A timer of ``owner`` that calls ``then`` once, so long after its last ``start``."""
+    """A timer of ``owner`` that calls ``then`` once, ``milliseconds`` after the last ``start``."""
     timer = QTimer(owner)
     timer.setSingleShot(True)
     timer.setInterval(milliseconds)

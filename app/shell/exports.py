@@ -1,4 +1,4 @@
-"""Files that leave the library: told once they are written, noted in its log of exports."""
+"""Files exported from a library: the message when they are written, and the library's export log."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from semblance.core.language import tr
 from semblance.core.workflows.library import exports
 
 
-def note(context: Context, what: str, kind: str) -> None:
-    """Add a line to the log of the open library: what the window writes by itself."""
+def log_export(context: Context, what: str, kind: str) -> None:
+    """Add a line to the export log of the open library, for files that the window itself writes."""
     if context.state.path is not None:
         job = context.jobs.run(
-            "", exports.note_window_export, context.state.path, what, kind, lane=Lane.LOOK, quiet=True
+            "", exports.note_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
         )
         job.failed.connect(context.messages.error)
 
 
-def tell_written(context: Context, job: Job, path: Path) -> Job:
-    """Say where the file is that ``job`` writes."""
+def report_saved_file(context: Context, job: Job, path: Path) -> Job:
+    """Show the path of the file once ``job`` has written it."""
     return context.follow(job, lambda _result: context.messages.info(tr("Saved {path}.", path=path)))

@@ -1,4 +1,4 @@
-"""Line icons drawn on a 24-unit grid, coloured by the theme in force and crisp at any pixel ratio."""
+"""Line icons on a 24-unit grid in the colours of the theme, sharp at any pixel ratio."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def icon_names() -> list[str]:
     return sorted(path.stem for path in resources.path("icons").glob("*.svg"))
 
 
-def icon(name: str, *, rest: str = "second", on: str = "accent") -> QIcon:
-    """The icon ``name``; its colours follow the theme by themselves.
+def icon(name: str, *, off: str = "second", on: str = "accent") -> QIcon:
+    """The icon ``name`` in the colours of the current theme.
 
-    ``rest`` and ``on`` name the theme colours it has off and on; hovered it takes ``text``, disabled
-    ``disabled``.
+    ``off`` and ``on``: names of the theme's colours for the two states. Hovered it has the colour ``text``,
+    disabled the colour ``disabled``.
 
     Raises:
         FileNotFoundError: no icon of that name.
     """
     _source(name)
-    return QIcon(_Engine(name, rest, on))
+    return QIcon(_ThemedIconEngine(name, off, on))
 
 
 def icon_pixmap(name: str, size: int, colour: str, ratio: float = 1.0, fill: str = "none") -> QPixmap:
-    """``name`` drawn in ``colour`` (``#RRGGBB``), ``size`` logical px wide, for painting by hand.
+    """The icon ``name`` in ``colour`` (``#RRGGBB``), ``size`` logical px wide.
 
-    ``fill`` colours the inside of closed shapes. The pixmap is shared: do not paint on it.
+    ``fill``: the colour inside closed shapes. The pixmap is shared: do not paint on it.
     """
     return _pixmap(name, round(size * ratio), round(size * ratio), ratio, colour, fill)
 
@@ -45,10 +45,10 @@ def coloured_svg(name: str, colour: str) -> str:
     return _source(name).replace("currentColor", colour)
 
 
-class _Engine(QIconEngine):
-    def __init__(self, name: str, rest: str, on: str) -> None:
+class _ThemedIconEngine(QIconEngine):
+    def __init__(self, name: str, off: str, on: str) -> None:
         super().__init__()
-        self._name, self._rest, self._on = name, rest, on
+        self._name, self._off, self._on = name, off, on
 
     def _colour(self, mode: QIcon.Mode, state: QIcon.State) -> str:
         if mode == QIcon.Mode.Disabled:
@@ -56,7 +56,7 @@ class _Engine(QIconEngine):
         elif state == QIcon.State.On:
             token = self._on
         else:
-            token = self._rest if mode == QIcon.Mode.Normal else "text"
+            token = self._off if mode == QIcon.Mode.Normal else "text"
         return str(getattr(theme(), token))
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
@@ -72,7 +72,7 @@ class _Engine(QIconEngine):
         return _pixmap(self._name, width, height, scale, self._colour(mode, state), "none")
 
     def clone(self) -> QIconEngine:
-        return _Engine(self._name, self._rest, self._on)
+        return _ThemedIconEngine(self._name, self._off, self._on)
 
     def isNull(self) -> bool:
         return False

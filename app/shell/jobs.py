@@ -1,4 +1,4 @@
-"""Work in the background: the one place that starts any, with progress, cancelling and partial results."""
+"""Jobs in the background, with progress, cancelling and partial results. No other module starts any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
-from semblance.app.shell.slow_turns import SlowTurns
+from semblance.app.shell.event_loop_monitor import EventLoopMonitor
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
@@ -24,25 +24,31 @@ from semblance.core.log import Plain, describe_failure, keep_description, logger
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
 
-#: A job shows itself only when it is still running after this time.
+#: A job is shown only when it is still running after this time.
 SHOW_AFTER_MS = 600
-#: A quiet job is noted in the log only from this time on.
+#: A quiet job is logged as information only if it takes at least this long.
 SLOW_QUIET_S = 1.0
 _numbers = itertools.count(1)
 
 
 class Lane(Enum):
-    """Which processes a job runs in: what a person waits for never queues behind long work."""
+    """The processes a job runs in. What a person waits for never queues behind long work."""
 
-    ASK = "ask"
-    LOOK = "look"
+    SEARCH = "search"
+    READ = "read"
     SLICE = "slice"
     DRAW = "draw"
-    WORK = "work"
+    BACKGROUND = "background"
 
 
 #: Processes and niceness of each lane; a lane starts with its first job.
-_LANES = {Lane.ASK: (1, 0), Lane.LOOK: (1, 0), Lane.SLICE: (1, 0), Lane.DRAW: (1, 5), Lane.WORK: (2, 10)}
+_LANES = {
+    Lane.SEARCH: (1, 0),
+    Lane.READ: (1, 0),
+    Lane.SLICE: (1, 0),
+    Lane.DRAW: (1, 5),
+    Lane.BACKGROUND: (2, 10),
+}
 
 
 class State(Enum):
@@ -56,8 +62,8 @@ class State(Enum):
 def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
     """Delete ``target`` in a thread of Qt's own, then call ``ended`` in the window's.
 
-    What the destructor does may wait for the disk and hold Python's interpreter, as that of QSettings does:
-    in a thread of Python's all others would wait for it. The caller keeps the thread until it has ended.
+    The destructor of QSettings waits for the disk and holds Python's global lock. In a Python thread all others
+    would wait for it. The caller keeps the thread until it has ended.
     """
     thread = QThread()
     target.moveToThread(thread)
@@ -69,10 +75,10 @@ def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
 
 
 class MainThreadBridge(QObject):
-    """Carries news of jobs from the engines' threads to the window's.
+    """Calls methods of jobs in the main thread, on request of the engines' threads.
 
-    It outlives the jobs it carries news of: a signal must not be sent from an object that another thread may
-    take away meanwhile, as the window does with a job that is over.
+    It outlives the jobs. A signal must not be sent from an object that another thread may delete meanwhile, as
+    the window does with a job that is over.
     """
 
     _sent = Signal(object, object, object)
@@ -81,17 +87,17 @@ class MainThreadBridge(QObject):
         super().__init__()
         self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
-    def send(self, job: QObject, hear: Callable[..., None], *news: object) -> None:
-        """Let the window's thread call ``hear(*news)``, of ``job``, unless it is gone by then."""
-        self._sent.emit(job, hear, news)
+    def send(self, job: QObject, receive: Callable[..., None], *values: object) -> None:
+        """Let the main thread call ``receive(*values)``, unless ``job`` was deleted before."""
+        self._sent.emit(job, receive, values)
 
-    def _deliver(self, job: QObject, hear: Callable[..., None], news: tuple[object, ...]) -> None:
+    def _deliver(self, job: QObject, receive: Callable[..., None], values: tuple[object, ...]) -> None:
         if isValid(job):
-            hear(*news)
+            receive(*values)
 
 
 class Job(QObject):
-    """One piece of work: where it stands, and how to end it."""
+    """One job: its state and progress, and how to end it."""
 
     changed = Signal()
     partial = Signal(object)
@@ -101,19 +107,19 @@ class Job(QObject):
     ended = Signal()
 
     def __init__(
-        self, title: str, post: MainThreadBridge, parent: QObject | None = None, *, can_stop: bool = False
+        self, title: str, bridge: MainThreadBridge, parent: QObject | None = None, *, can_stop: bool = False
     ) -> None:
         super().__init__(parent)
-        self.title, self.can_stop, self._post = title, can_stop, post
-        #: What the log calls it: its number and the function it runs.
+        self.title, self.can_stop, self._bridge = title, can_stop, bridge
+        #: Number and function, as the log names the job.
         self.number, self.function, self.quiet = next(_numbers), "", False
         self.state = State.WAITING
         self.progress: Progress | None = None
         self.started = time.monotonic()
         self._rate_start: tuple[float, int] | None = None
-        self._rate_what = ""
+        self._rate_phase = ""
         self._task: Task | None = None
-        self._wanted = True
+        self._accepts_result = True
 
     @property
     def running(self) -> bool:
@@ -121,7 +127,7 @@ class Job(QObject):
 
     @property
     def age_ms(self) -> float:
-        """Since it was started."""
+        """Milliseconds since the job was made."""
         return 1000 * (time.monotonic() - self.started)
 
     @property
@@ -133,7 +139,7 @@ class Job(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """From the rate so far; ``None`` until there is one."""
+        """Estimated from the rate so far; ``None`` until there is one."""
         if self.progress is None or self._rate_start is None or not self.progress.total:
             return None
         then, before = self._rate_start
@@ -143,9 +149,9 @@ class Job(QObject):
         return (self.progress.total - self.progress.done) * passed / gained
 
     def cancel(self) -> None:
-        """End the work; its result, if one still comes, is dropped."""
+        """End the work. A result that still arrives is ignored."""
         if self.running:
-            self._wanted = False
+            self._accepts_result = False
             if self._task is not None:
                 self._task.cancel()
             self._end(State.CANCELLED)
@@ -153,12 +159,12 @@ class Job(QObject):
             self.ended.emit()
 
     def stop(self) -> None:
-        """End the work and keep the best so far; the result comes as if it were finished."""
+        """End the work early. The best result so far arrives as if the work were finished."""
         if self._task is not None and self.running:
             self._task.stop()
 
     def attach(self, task: Task) -> None:
-        """Follow ``task``; called once by :class:`Jobs`."""
+        """Report the progress and result of ``task``; called once by :class:`Jobs`."""
         self._task = task
         task.future.add_done_callback(self._report)
 
@@ -166,30 +172,30 @@ class Job(QObject):
         """Wait for the work itself; raises what it raised, or ``TimeoutError``."""
         return None if self._task is None else self._task.future.result(seconds)
 
-    def hear(self, kind: str, news: object) -> None:
-        """News from the engine's thread."""
-        if self._wanted:
-            self._post.send(self, self._hear, kind, news)
+    def receive(self, kind: str, value: object) -> None:
+        """A report of the work, in the engine's thread."""
+        if self._accepts_result:
+            self._bridge.send(self, self._apply_report, kind, value)
 
     def _report(self, future: Future[Any]) -> None:
-        """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled."""
-        if self._wanted:
-            self._post.send(self, self._finish, future)
+        """The end of the work, in the engine's thread. That of a cancelled job is ignored."""
+        if self._accepts_result:
+            self._bridge.send(self, self._finish, future)
 
-    def _hear(self, kind: str, news: Any) -> None:
-        if not self._wanted or not self.running:
+    def _apply_report(self, kind: str, value: Any) -> None:
+        if not self._accepts_result or not self.running:
             return
         self.state = State.RUNNING
         if kind == "partial":
-            self.partial.emit(news)
+            self.partial.emit(value)
             return
-        self.progress = replace(news, what=translate(as_lazy(news.what)))
-        if self._rate_start is None or news.what != self._rate_what or news.done < self._rate_start[1]:
-            self._rate_start, self._rate_what = (time.monotonic(), news.done), news.what
+        self.progress = replace(value, what=translate(as_lazy(value.what)))
+        if self._rate_start is None or value.what != self._rate_phase or value.done < self._rate_start[1]:
+            self._rate_start, self._rate_phase = (time.monotonic(), value.done), value.what
         self.changed.emit()
 
     def _finish(self, future: Future[Any]) -> None:
-        if not self._wanted or not self.running:
+        if not self._accepts_result or not self.running:
             return
         try:
             result = future.result()
@@ -199,7 +205,7 @@ class Job(QObject):
         except SemblanceError as error:
             keep_description(error)
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 - the last door: a defect of ours is told, never swallowed
+        except Exception as error:  # noqa: BLE001 - any other exception is a defect of ours, which is shown
             failure = SemblanceError(
                 tr(
                     "{title} failed because of a defect in Semblance ({kind}).",
@@ -224,9 +230,9 @@ class Job(QObject):
     def _end(self, state: State) -> None:
         self.state = state
         seconds = time.monotonic() - self.started
-        hidden = self.quiet and state != State.FAILED and seconds < SLOW_QUIET_S
+        is_hidden = self.quiet and state != State.FAILED and seconds < SLOW_QUIET_S
         logger.log(
-            logging.DEBUG if hidden else logging.INFO,
+            logging.DEBUG if is_hidden else logging.INFO,
             "job %d, %s, %s after %.2f s",
             self.number,
             Plain(self.function),
@@ -236,22 +242,23 @@ class Job(QObject):
         self.changed.emit()
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
     return name.removeprefix("semblance.core.")
 
 
 class Jobs(QObject):
-    """Starts jobs on the lanes' engines and keeps those under way."""
+    """Starts jobs in the engines of the lanes. ``active``: all jobs that run or wait; ``listed``: without the
+    quiet ones."""
 
     added = Signal(object)
     removed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._post = MainThreadBridge()
+        self._bridge = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
-        self._slow_turns = SlowTurns(self)
+        self._loop_monitor = EventLoopMonitor(self)
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
         self.listed: list[Job] = []
@@ -261,7 +268,7 @@ class Jobs(QObject):
         title: str,
         function: Callable[..., Any],
         *args: Any,
-        lane: Lane = Lane.WORK,
+        lane: Lane = Lane.BACKGROUND,
         channel: str | None = None,
         quiet: bool = False,
         can_stop: bool = False,
@@ -269,12 +276,12 @@ class Jobs(QObject):
     ) -> Job:
         """Run ``function(*args, reporter=..., **kwargs)`` of ``core`` in a process.
 
-        A new job on a ``channel`` cancels the one before, whose late result never arrives. ``quiet`` jobs
-        (thumbnails, searches) are not listed. Connect to the job's signals right after the call.
+        A new job on a ``channel`` cancels the one before it there. ``quiet`` jobs (thumbnails, searches) are not
+        listed. Connect to the job's signals right after the call.
         """
-        job = Job(title, self._post, self, can_stop=can_stop)
+        job = Job(title, self._bridge, self, can_stop=can_stop)
         job.quiet = quiet
-        job.function = _name_of(function)
+        job.function = _function_name(function)
         logger.log(
             logging.DEBUG if quiet else logging.INFO,
             "job %d, %s, started in lane %s",
@@ -288,37 +295,37 @@ class Jobs(QObject):
                 before.cancel()
             self._latest[channel] = job
         self.active.append(job)
-        self._slow_turns.start()
+        self._loop_monitor.start()
         job.ended.connect(lambda: self._ended(job, channel, quiet))
         if not quiet:
             self.listed.append(job)
             self.added.emit(job)
-        job.attach(self._engine(lane).submit(function, *args, listener=job.hear, **kwargs))
+        job.attach(self._engine(lane).submit(function, *args, listener=job.receive, **kwargs))
         return job
 
-    def drop(self, channel: str) -> None:
-        """Cancel what goes on under ``channel``, if anything does."""
+    def cancel_channel(self, channel: str) -> None:
+        """Cancel the job on ``channel``, if there is one."""
         before = self._latest.get(channel)
         if before is not None:
             before.cancel()
 
     def wait(self, job: Job, seconds: float = 10.0) -> None:
-        """Block until ``job`` is over, at most ``seconds``; only for what must be kept before the end."""
+        """Block until ``job`` is over, at most ``seconds``. Only for what must be saved before the program ends."""
         with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError):
             job.result(seconds)
 
-    def warm(self, lane: Lane, function: Callable[..., Any]) -> None:
+    def preload(self, lane: Lane, function: Callable[..., Any]) -> None:
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, lane=lane, quiet=True)
 
     def close_library(self, library: Path) -> None:
-        """Let every process forget ``library``, which was closed, after what was asked of it before."""
+        """Let every process close ``library`` after the jobs it already has."""
         for lane in self._engines:
             if _LANES[lane][0] == 1:
                 self.run("", close_library, library, lane=lane, quiet=True)
 
     def shutdown(self) -> None:
-        """Cancel everything and wait until every process is gone."""
+        """Cancel all jobs and wait until every process has ended."""
         for job in list(self.active):
             job.cancel()
         for engine in self._engines.values():
@@ -328,7 +335,7 @@ class Jobs(QObject):
     def _engine(self, lane: Lane) -> Engine:
         if lane not in self._engines:
             workers, niceness = _LANES[lane]
-            # One of several processes cannot be told apart to let a library go later.
+            # A job cannot be sent to a certain one of several processes, so these close the library after each.
             self._engines[lane] = Engine(
                 workers, niceness=niceness, after=close_library if workers > 1 else None
             )
@@ -337,7 +344,7 @@ class Jobs(QObject):
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:
         self.active.remove(job)
         if not self.active:
-            self._slow_turns.stop()
+            self._loop_monitor.stop()
         if channel is not None and self._latest.get(channel) is job:
             del self._latest[channel]
         if not quiet:

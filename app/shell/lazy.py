@@ -1,4 +1,4 @@
-"""Parts of the window that are built when they are first asked for, and what is done while nobody waits."""
+"""Parts of the window that are built on first use, and a queue of steps for idle time."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ T = TypeVar("T")
 
 
 class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
-    """A part its owner builds once it is first asked for; ``Owner.part.built(owner)`` does not build it.
+    """A part that is built on first use. ``Owner.part.built(owner)`` does not build it.
 
-    What is built late reads the state by itself: no news of before are told again.
+    A part reads the state when it is built, because earlier signals are not repeated.
     """
 
     def built(self, owner: object) -> T | None:
-        """The part, where it was built already."""
+        """The part if it is built, else ``None``."""
         found: T | None = vars(owner).get(self.attrname or "")
         return found
 
 
-class Idle(QObject):
-    """Does short steps one by one, each in a turn of the event loop of its own: keys and clicks go first."""
+class IdleQueue(QObject):
+    """Runs short steps, each in its own turn of the event loop, so that keys and clicks go first."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._steps: deque[Callable[[], object]] = deque()
         self._timer = QTimer(self)
         self._timer.setInterval(0)
-        self._timer.timeout.connect(self._next)
+        self._timer.timeout.connect(self._run_next)
 
     @property
     def done(self) -> bool:
-        """Whether no step is left."""
+        """Whether the queue is empty."""
         return not self._steps
 
     def add(self, steps: Iterable[Callable[[], object]]) -> None:
-        """Do ``steps`` after those there are."""
+        """Append ``steps``."""
         self._steps.extend(steps)
         self._timer.start()
 
     def stop(self) -> None:
-        """Leave what was not begun."""
+        """Remove the steps that have not run."""
         self._steps.clear()
         self._timer.stop()
 
-    def _next(self) -> None:
+    def _run_next(self) -> None:
         if self._steps:
             self._steps.popleft()()
         if not self._steps:

@@ -17,35 +17,35 @@ from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.searches import saved_searches
 
-#: What is to happen once the library was read again: its path, and what to do.
-_waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
+#: Callbacks for when the library has been read again, each with its path.
+_after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
 
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
-    """Show the library at ``path`` as it was left, or say why not."""
+    """Open the library at ``path`` with its last search, or show the error."""
     context.state.opening = path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="library",
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
         before = context.state.path
-        _leave(context)
+        _leave_library(context)
         context.state.set_library(snapshot)
         if before is not None and before != path:
             context.jobs.close_library(before)
-        context.settings.opened(path)
+        context.settings.add_recent(path)
         context.settings.last_library = path
         if not snapshot.writable:
             context.messages.info(
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
                 tr("To add cases or train, copy it to a folder with write permission."),
             )
-        _restore(context, path)
+        _restore_last_search(context, path)
         if then is not None:
             then()
 
@@ -53,31 +53,31 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
 
 
 def renew(context: Context, then: Callable[[], None] | None = None) -> None:
-    """Read the open library again after it was changed.
+    """Read the open library again after it was changed, then call ``then``.
 
-    A later call may take the place of this one; what is to happen ``then`` happens all the same.
+    A later call cancels this one's job. ``then`` is called all the same.
     """
     path = context.state.path
     if path is None:
         return
-    waiting = _waiting.setdefault(context.jobs, [])
+    callbacks = _after_reload.setdefault(context.jobs, [])
     if then is not None:
-        waiting.append((path, then))
+        callbacks.append((path, then))
     job = context.jobs.run(
         tr("Reading the library"),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="renew",
         quiet=True,
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
-        due = waiting.copy()
-        waiting.clear()
+        ready = callbacks.copy()
+        callbacks.clear()
         if context.state.path == snapshot.path:
             context.state.renew_library(snapshot)
-            for where, run in due:
+            for where, run in ready:
                 if where == context.state.path:
                     run()
 
@@ -85,8 +85,8 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
 
 
 def close_library(context: Context) -> None:
-    """Back to the start page; what was shown is kept for the next time."""
-    _leave(context)
+    """Save the view and go back to the start page."""
+    _leave_library(context)
     context.settings.last_library = None
     before = context.state.path
     context.state.set_library(None)
@@ -95,12 +95,12 @@ def close_library(context: Context) -> None:
 
 
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
-    """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
+    """Find the kind of ``source``; ``then`` gets the possible kinds, the most likely first."""
     job = context.jobs.run(
         tr("Reading {name}", name=source.name),
         import_workflow.recognise_source,
         source,
-        lane=Lane.LOOK,
+        lane=Lane.READ,
         channel="recognise",
     )
     return context.follow(job, then)
@@ -115,7 +115,10 @@ def import_source(
     *,
     identified: bool = False,
 ) -> Job:
-    """Bring ``source`` into ``library`` in the background and show it; ``identified`` keeps patient ids."""
+    """Import ``source`` into ``library`` in the background and show the library.
+
+    ``identified``: keep patient ids.
+    """
     job = context.jobs.run(
         tr("Importing {name}", name=source.name),
         import_workflow.import_source,
@@ -128,18 +131,20 @@ def import_source(
     )
 
     def show(result: ImportResult) -> None:
-        said = tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
+        counts = tr(
+            "{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged
+        )
         opened = context.state.library if context.state.path == library else None
         if result.added and opened is not None and opened.feature_sets:
-            said = tr("{said}; they have no features yet (Metric > Extract features…)", said=said)
+            counts = tr("{counts}; they have no features yet (Metric > Extract features…)", counts=counts)
         if result.failed:
             context.messages.warning(
                 tr_n(
-                    "{name}: {said}; {n} file could not be read.",
-                    "{name}: {said}; {n} files could not be read.",
+                    "{name}: {counts}; {n} file could not be read.",
+                    "{name}: {counts}; {n} files could not be read.",
                     len(result.failed),
                     name=source.name,
-                    said=said,
+                    counts=counts,
                 ),
                 " ".join(
                     (
@@ -150,7 +155,8 @@ def import_source(
             )
         else:
             context.messages.info(
-                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(translate, result.notes))
+                tr("{name}: {counts}.", name=source.name, counts=counts),
+                " ".join(map(translate, result.notes)),
             )
         if context.state.path == library:
             renew(context)
@@ -182,21 +188,21 @@ def relink(context: Context, folder: Path) -> None:
     context.follow(job, show)
 
 
-def remember_before_end(context: Context) -> None:
-    """Keep what is shown; returns when it is written, for the program is about to end."""
-    job = _remember(context)
+def save_view_before_exit(context: Context) -> None:
+    """Save the view and wait until it is written, because the program is about to end."""
+    job = _save_view(context)
     if job is not None:
         context.jobs.wait(job)
 
 
-def _leave(context: Context) -> None:
-    """What is shown is kept for the next time; what is asked has no answer any more."""
-    _remember(context)
-    search_operations.drop(context)
+def _leave_library(context: Context) -> None:
+    """Save the view of the library that is about to be closed, and cancel its ranking."""
+    _save_view(context)
+    search_operations.cancel_ranking(context)
 
 
-def _remember(context: Context) -> Job | None:
-    """Keep what is shown in the library that is about to be left."""
+def _save_view(context: Context) -> Job | None:
+    """Save the present search and its view in the library."""
     library = context.state.library
     if library is None or not library.writable:
         return None
@@ -204,17 +210,17 @@ def _remember(context: Context) -> Job | None:
         tr("Saving the view"),
         library_snapshot.save_state,
         library.path,
-        context.state.memory(),
-        lane=Lane.LOOK,
+        context.state.search_record(),
+        lane=Lane.READ,
         quiet=True,
     )
     job.failed.connect(context.messages.error)
     return job
 
 
-def _restore(context: Context, path: Path) -> None:
+def _restore_last_search(context: Context, path: Path) -> None:
     job = context.jobs.run(
-        "", saved_searches.last_search, path, lane=Lane.LOOK, quiet=True, channel="restore"
+        "", saved_searches.last_search, path, lane=Lane.READ, quiet=True, channel="restore"
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:

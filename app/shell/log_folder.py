@@ -1,4 +1,4 @@
-"""The folder of the log and the versions of what runs, for who asks for help."""
+"""The folder of the log, and the installed versions, for reports of problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 
 from semblance.core import log
 
-#: Packages whose version explains a failure most often.
+#: Packages whose versions help most to explain a failure.
 _PACKAGES = (
     "semblance",
     "PySide6_Essentials",

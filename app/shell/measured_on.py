@@ -1,4 +1,4 @@
-"""On what a score was measured, in the words of the window."""
+"""Texts about the cases that a score was measured on."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from semblance.core.language import as_lazy, tr, tr_lazy, tr_name
 
 
-def measured_words(measured_on: str) -> str:
-    """``measured_on`` as the scores of a metric have it, in the user's language."""
+def measured_text(measured_on: str) -> str:
+    """``measured_on`` of a metric's scores in the user's language."""
     return tr_name(measured_on)
 
 
 def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
-    """How many cases of what kind, and whether the metric has changed since: English where it is written into
-    numbers, the user's language where it is drawn."""
-    told = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
-    return tr_lazy("{measured}, stale", measured=told) if stale else told
+    """Number and kind of the cases, and whether the metric has changed since. English in files, the user's
+    language in plots."""
+    text = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
+    return tr_lazy("{measured}, stale", measured=text) if stale else text
 
 
-def split_words(card: Mapping[str, Any]) -> str:
-    """How the cases of a metric's ``card`` were set apart; empty where it does not tell."""
+def split_text(card: Mapping[str, Any]) -> str:
+    """How the held-out cases of a metric's ``card`` were chosen; empty if the card does not say."""
     split = card.get("split")
     if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
         return ""

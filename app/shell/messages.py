@@ -1,4 +1,4 @@
-"""What the program tells the user: errors stay until read, news pass."""
+"""Messages to the user: errors stay until they are closed, information disappears."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from semblance.core.language import tr, translate
 from semblance.core.log import Plain, describe_failure, logger
 
 #: Messages kept in memory.
-KEPT = 1_000
+MAX_HISTORY = 1_000
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
 @dataclass(frozen=True)
 class Message:
-    """``level``: error, warning or info; ``what`` happened and to which file; ``hint``: what to do.
+    """``level``: error, warning or info. ``what``: what happened, to which file. ``hint``: what to do.
 
-    ``details`` can be copied and sent to others: they name no patient and no file.
+    ``details``: text to copy and send to others, without names of patients and files.
     """
 
     level: str
@@ -34,9 +34,9 @@ class Message:
 
 
 class Messages(QObject):
-    """Where every part of the window says what happened; the message bar and the log listen.
+    """Shows messages of every part of the window in the message bar and writes them to the log.
 
-    ``history`` has the last 1,000, so that days of use keep the memory they have.
+    ``history``: the last 1,000.
     """
 
     shown = Signal(object)
@@ -59,12 +59,12 @@ class Messages(QObject):
     def _show(self, message: Message) -> None:
         message = replace(message, what=translate(message.what), hint=translate(message.hint))
         self.history.append(message)
-        del self.history[:-KEPT]
+        del self.history[:-MAX_HISTORY]
         logger.log(_LEVELS[message.level], "message %s: %s", message.what, Plain(message.details))
         self.shown.emit(message)
 
     def install_hooks(self) -> None:
-        """Show exceptions nobody caught, of any thread, instead of losing them."""
+        """Show uncaught exceptions of any thread."""
 
         def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if issubclass(kind, KeyboardInterrupt):
@@ -81,7 +81,7 @@ class Messages(QObject):
             )
 
         def thread_hook(args: threading.ExceptHookArgs) -> None:
-            # A thread ends itself by SystemExit; nothing is wrong then.
+            # SystemExit is the normal way for a thread to end itself.
             if not issubclass(args.exc_type, SystemExit):
                 hook(args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)
 
@@ -90,7 +90,7 @@ class Messages(QObject):
         threading.excepthook = thread_hook
 
     def remove_hooks(self) -> None:
-        """Give exceptions back to whoever had them before; for a window that ends before its program."""
+        """Restore the hooks of before; for a window that ends before its program."""
         if self._hooks_before is not None:
             sys.excepthook, threading.excepthook = self._hooks_before
             self._hooks_before = None

@@ -23,7 +23,7 @@ def draw(
     *,
     channel: str,
 ) -> Job:
-    """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
+    """Draw the plot and call ``then`` with a PNG. A later call on the same channel cancels this one."""
     job = context.jobs.run(
         tr("Drawing a plot"),
         export_plots.draw,
@@ -46,7 +46,7 @@ def save(
     titles: Mapping[str, str] | None = None,
     note: str = "",
 ) -> Job:
-    """Write plots to files and say which; ``note``: on what they were measured."""
+    """Write plots to files and show their names. ``note``: on what they were measured."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
         export_plots.export_plots,
@@ -59,27 +59,27 @@ def save(
         lane=Lane.DRAW,
     )
 
-    return _value_runs(context, job)
+    return _report_saved_files(context, job)
 
 
-def save_map(context: Context, path: Path, the_map: MapDrawing, *, theme: ThemeName) -> Job:
-    """Write a map to a file and say where."""
+def save_map(context: Context, path: Path, drawing: MapDrawing, *, theme: ThemeName) -> Job:
+    """Write a map to a file and show where it is."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
         export_plots.export_map,
         path,
-        the_map,
+        drawing,
         theme=theme,
         library=context.state.path,
         lane=Lane.DRAW,
     )
-    return _value_runs(context, job)
+    return _report_saved_files(context, job)
 
 
 def save_scores(
     context: Context, path: Path, text: str, *, what: str = "scores", identified: bool = False
 ) -> Job:
-    """Write a table, as CSV text, and say where; ``what`` it is goes into the library's log of exports."""
+    """Write a table as CSV and show where it is. ``what``: its name in the library's export log."""
     job = context.jobs.run(
         tr("Saving {name}", name=path.name),
         export_plots.export_scores,
@@ -90,12 +90,12 @@ def save_scores(
         identified=identified,
         lane=Lane.DRAW,
     )
-    return _value_runs(context, job)
+    return _report_saved_files(context, job)
 
 
-def _value_runs(context: Context, job: Job) -> Job:
-    def tell(files: list[Path]) -> None:
+def _report_saved_files(context: Context, job: Job) -> Job:
+    def show(files: list[Path]) -> None:
         names = ", ".join(file.name for file in files)
         context.messages.info(tr("Saved {names} in {folder}.", names=names, folder=files[0].parent))
 
-    return context.follow(job, tell)
+    return context.follow(job, show)

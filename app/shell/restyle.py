@@ -1,4 +1,4 @@
-"""Another style sheet in the old one's place: what is seen at once, the rest while nobody waits."""
+"""A change of the style sheet: visible widgets at once, hidden ones in idle time."""
 
 from __future__ import annotations
 
@@ -8,66 +8,65 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from semblance.app.shell.lazy import Idle
+from semblance.app.shell.lazy import IdleQueue
 
-#: So many hidden widgets take some 2 ms.
-AT_ONCE = 50
+#: Hidden widgets styled in one step, about 2 ms.
+BATCH_SIZE = 50
 
 
-class Restyler(Idle):
-    """Gives the style sheet of the whole program to the widgets there are.
+class Restyler(IdleQueue):
+    """Applies the style sheet of the program to the existing widgets.
 
-    Qt itself would style every widget once more for each of its parents, or, where the old sheet is taken off
-    first, twice; pages and dialogs nobody sees are most of them.
+    Qt itself would style every widget once for each of its parents, or twice if the old sheet is removed first.
+    Most widgets are in pages and dialogs that are hidden.
     """
 
-    #: Hidden widgets were styled too.
-    given = Signal()
+    #: All hidden widgets are styled too.
+    finished = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
-        self._left: list[QWidget] = []
+        self._unstyled: list[QWidget] = []
         self._hidden: list[QWidget] = []
 
     @property
     def done(self) -> bool:
-        """Whether no widget is left."""
-        return not self._left
+        """Whether all widgets are styled."""
+        return not self._unstyled
 
-    def give(self, sheet: str) -> None:
-        """Style what is seen by ``sheet`` now; hidden widgets follow, those first that are shown then."""
+    def apply(self, sheet: str) -> None:
+        """Style visible widgets with ``sheet`` now. Hidden ones follow, first those that become visible."""
         self.stop()
         old = bool(self._app.styleSheet())
         if old:
-            # Without the rules it found for each widget, the style takes the new sheet for the whole program
-            # only; whatever widget is asked after this finds the rules of the new one.
+            # This clears the rules that the style has cached for each widget, so that it uses the new sheet.
             style = self._app.style()
             style.unpolish(self._app)
             style.polish(self._app)
         self._app.setStyleSheet(sheet)
         if not old:
             return
-        # What Qt has not polished yet it will polish by the new sheet.
+        # Widgets that Qt has not polished yet will get the new sheet from Qt.
         polished = Qt.WidgetAttribute.WA_WState_Polished
-        self._left = [widget for widget in _all(self._app) if widget.testAttribute(polished)]
-        self._style_seen()
-        self._hidden = [widget for widget in self._left if widget.isHidden()]
-        if self._left:
-            self.add([self._go_on])
+        self._unstyled = [widget for widget in _all_widgets(self._app) if widget.testAttribute(polished)]
+        self._style_visible()
+        self._hidden = [widget for widget in self._unstyled if widget.isHidden()]
+        if self._unstyled:
+            self.add([self._style_next_batch])
 
-    def _go_on(self) -> None:
-        self._style_seen()
-        some, self._left = self._left[:AT_ONCE], self._left[AT_ONCE:]
-        _style(some)
-        if self._left:
-            self.add([self._go_on])
+    def _style_next_batch(self) -> None:
+        self._style_visible()
+        batch, self._unstyled = self._unstyled[:BATCH_SIZE], self._unstyled[BATCH_SIZE:]
+        _polish(batch)
+        if self._unstyled:
+            self.add([self._style_next_batch])
         else:
-            self._tell_parents()
-            self.given.emit()
+            self._update_parents()
+            self.finished.emit()
 
-    def _tell_parents(self) -> None:
-        """Some reckon with the size of a page or a link nobody sees, and Qt tells them of no change there."""
+    def _update_parents(self) -> None:
+        """Layouts also use the sizes of hidden widgets, but Qt does not report their changes."""
         for hidden in self._hidden:
             parent = hidden.parentWidget() if isValid(hidden) else None
             while parent is not None:
@@ -75,22 +74,22 @@ class Restyler(Idle):
                 parent = parent.parentWidget()
         self._hidden = []
 
-    def _style_seen(self) -> None:
-        there = [widget for widget in self._left if isValid(widget)]
-        self._left = [widget for widget in there if not widget.isVisible()]
-        _style([widget for widget in there if widget.isVisible()])
+    def _style_visible(self) -> None:
+        alive = [widget for widget in self._unstyled if isValid(widget)]
+        self._unstyled = [widget for widget in alive if not widget.isVisible()]
+        _polish([widget for widget in alive if widget.isVisible()])
 
 
-def _all(app: QApplication) -> Iterator[QWidget]:
-    """Every widget, after its parent: it takes its font from the one its parent has then."""
+def _all_widgets(app: QApplication) -> Iterator[QWidget]:
+    """Every widget, each after its parent, whose font it inherits."""
     for top in app.topLevelWidgets():
         if top.parentWidget() is None:
             yield top
             yield from top.findChildren(QWidget)
 
 
-def _style(widgets: list[QWidget]) -> None:
-    """As Qt does it: all are styled before the first is told, which asks others for their sizes."""
+def _polish(widgets: list[QWidget]) -> None:
+    """Like Qt: style all before the first gets its event, which makes it ask others for their sizes."""
     for widget in widgets:
         if isValid(widget):
             widget.style().polish(widget)

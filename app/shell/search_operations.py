@@ -1,4 +1,4 @@
-"""Asking: a query goes to the asking process, its ranking comes back."""
+"""Searching: a query goes to the search process, and its ranking comes back."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from semblance.core.workflows.searches import explain_distance, rank_cases, save
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
-#: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
-READY = "made ready"
+#: Channel of the preparation in the search process while it is idle. It continues where it was cancelled.
+PRELOAD = "preload"
 _RANKING = "ask"
-#: Cases ranked for the window; a script asks for as many as it likes.
-SHOWN = 200
-#: Endings of files to ask with; DICOM files often have none and are under "All files".
-ENDINGS = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
-FILES = ";;".join(
+#: Number of cases ranked for the window.
+MAX_RESULTS = 200
+#: Suffixes of query images. DICOM files often have none and are under "All files".
+SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+FILE_FILTER = ";;".join(
     (
-        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
+        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in SUFFIXES)),
         tr("All files (*)"),
     )
 )
 
 
-def ask(context: Context, query: Query) -> None:
+def submit_query(context: Context, query: Query) -> None:
     """Make ``query`` the query and rank the library by it."""
     context.state.set_query(query)
     rank(context)
 
 
-def ask_region(context: Context, region: Region | None) -> None:
-    """The same query, by its part inside ``region`` only."""
+def submit_region(context: Context, region: Region | None) -> None:
+    """Search with the part of the same query inside ``region``."""
     if context.state.query is not None and context.state.query.region != region:
         context.state.set_region(region)
         rank(context)
 
 
 def rank(context: Context) -> None:
-    """Rank anew: the query, metric or options changed. A ranking still under way is dropped."""
+    """Rank again after the query, metric or options changed. A ranking that is under way is cancelled."""
     state = context.state
     if state.path is None or state.query is None:
         return
     if state.search is None:
-        state.set_asked(None)
+        state.set_ranked_search(None)
         return
-    context.jobs.drop(READY)
+    context.jobs.cancel_channel(PRELOAD)
     job = context.jobs.run(
         tr("Searching"),
         rank_cases.rank_cases,
         state.path,
         state.search,
-        k=SHOWN,
-        lane=Lane.ASK,
+        k=MAX_RESULTS,
+        lane=Lane.SEARCH,
         channel=_RANKING,
         quiet=True,
     )
 
-    def show(asked: RankedSearch) -> None:
-        state.set_asked(asked)
+    def show(ranked: RankedSearch) -> None:
+        state.set_ranked_search(ranked)
 
     def fail(error: SemblanceError) -> None:
-        state.set_asked(None)
+        state.set_ranked_search(None)
         context.messages.error(error)
 
     job.done.connect(show)
@@ -76,33 +76,33 @@ def rank(context: Context) -> None:
     state.request_ranking()
 
 
-def drop(context: Context) -> None:
-    """Drop a ranking still under way: its library is left."""
-    context.jobs.drop(_RANKING)
+def cancel_ranking(context: Context) -> None:
+    """Cancel the ranking that is under way, because its library is closed."""
+    context.jobs.cancel_channel(_RANKING)
 
 
-def rank_by_scored(context: Context, metric: str) -> None:
-    """Rank anew where the ranking is by ``metric``, which was scored: its vote is an estimate now."""
+def rank_after_scoring(context: Context, metric: str) -> None:
+    """Rank again if the ranking is by ``metric``, which now has scores that make its vote an estimate."""
     search = context.state.search
     if search is not None and search.metric == metric:
         rank(context)
 
 
-def differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
-    """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
+def find_differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
+    """Find the feature group in which each of ``cases`` differs most from the query, and call ``then``.
 
-    Nothing comes where it cannot be told: it is a hint beside a distance, no answer of its own.
+    Errors are not shown, because this is only a hint beside a distance.
     """
-    asked, path = context.state.asked, context.state.path
-    if path is None or asked is None or not cases:
+    ranked, path = context.state.ranked_search, context.state.path
+    if path is None or ranked is None or not cases:
         return
     job = context.jobs.run(
         tr("Finding differences"),
         explain_distance.most_different_groups,
         path,
-        asked.search,
+        ranked.search,
         list(cases),
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel="differences",
         quiet=True,
     )
@@ -110,10 +110,10 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
 
 
 def show_last_search(context: Context, found: ReopenedSearch) -> None:
-    """Put what was seen last into the window and ask it."""
-    take_over(context, found)
+    """Show the last search of the library and rank it if it has no stored ranking."""
+    restore_search(context, found)
     if found.asked is not None:
-        context.state.set_asked(found.asked)
+        context.state.set_ranked_search(found.asked)
     context.state.restore_view(found.view)
     if found.asked is None:
         rank(context)
@@ -126,7 +126,7 @@ def show_last_search(context: Context, found: ReopenedSearch) -> None:
         )
 
 
-def take_over(context: Context, found: ReopenedSearch) -> None:
+def restore_search(context: Context, found: ReopenedSearch) -> None:
     """Make a reopened search the present one."""
     context.state.restore_search(found.search)
     if found.is_complete:
@@ -145,7 +145,7 @@ def copy_ledger(context: Context) -> None:
         state.path,
         state.ledger,
         ledger,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         quiet=True,
     )
     job.failed.connect(context.messages.error)

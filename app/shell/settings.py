@@ -1,4 +1,4 @@
-"""What the program remembers between starts."""
+"""The settings that the program remembers between starts."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from semblance.app.shell.stored_values import stored_values
+from semblance.app.shell.stored_values import shared_values
 from semblance.core.language import ENGLISH, LANGUAGES
 
 #: Libraries listed on the start page.
-RECENT = 8
+MAX_RECENT = 8
 
 
 class Settings:
-    """Choices kept in the user's settings file, each read with its default."""
+    """Values in the user's settings file, each with its default."""
 
     def __init__(self, store: QSettings | None = None) -> None:
-        self._kept = stored_values(
+        self._values = shared_values(
             store
             or QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Semblance", "Semblance")
         )
 
     @property
     def theme(self) -> str:
-        return "light" if self._kept.get("theme", "dark") == "light" else "dark"
+        return "light" if self._values.get("theme", "dark") == "light" else "dark"
 
     @theme.setter
     def theme(self, name: str) -> None:
-        self._kept.put("theme", name)
+        self._values.put("theme", name)
 
     @property
     def language(self) -> str:
-        """The code of the language texts are shown in, from the next start on."""
+        """The code of the language, used from the next start on."""
         code = self.text("language", ENGLISH)
         return code if code in LANGUAGES else ENGLISH
 
@@ -44,56 +44,56 @@ class Settings:
     @property
     def text_scale(self) -> float:
         try:
-            return min(2.0, max(0.8, float(str(self._kept.get("text_scale", 1.0)))))
+            return min(2.0, max(0.8, float(str(self._values.get("text_scale", 1.0)))))
         except ValueError:
             return 1.0
 
     @text_scale.setter
     def text_scale(self, scale: float) -> None:
-        self._kept.put("text_scale", scale)
+        self._values.put("text_scale", scale)
 
     @property
     def recent(self) -> list[Path]:
-        """Libraries opened lately, the last one first; those gone are left out."""
-        value: Any = self._kept.get("recent", [])
+        """Recently opened libraries that still exist, the last one first."""
+        value: Any = self._values.get("recent", [])
         texts = [value] if isinstance(value, str) else list(value or [])
         return [Path(text) for text in texts if Path(text).exists()]
 
-    def opened(self, library: Path) -> None:
-        """Put ``library`` first among the recent ones."""
+    def add_recent(self, library: Path) -> None:
+        """Put ``library`` first in :attr:`recent`."""
         others = [path for path in self.recent if path != library]
-        self._kept.put("recent", [str(path) for path in [library, *others][:RECENT]])
+        self._values.put("recent", [str(path) for path in [library, *others][:MAX_RECENT]])
 
     @property
     def last_library(self) -> Path | None:
         """The library that was open when the program ended."""
-        text = str(self._kept.get("last_library", "") or "")
+        text = str(self._values.get("last_library", "") or "")
         return Path(text) if text else None
 
     @last_library.setter
     def last_library(self, library: Path | None) -> None:
-        self._kept.put("last_library", "" if library is None else str(library))
+        self._values.put("last_library", "" if library is None else str(library))
 
     def bytes(self, key: str) -> QByteArray | None:
         """A window's geometry or layout as Qt saved it."""
-        value = self._kept.get(key)
+        value = self._values.get(key)
         return value if isinstance(value, QByteArray) and not value.isEmpty() else None
 
     def set_bytes(self, key: str, value: QByteArray) -> None:
-        self._kept.put(key, value)
+        self._values.put(key, value)
 
     def text(self, key: str, default: str = "") -> str:
-        return str(self._kept.get(key, default))
+        return str(self._values.get(key, default))
 
     def set_text(self, key: str, value: str) -> None:
-        self._kept.put(key, value)
+        self._values.put(key, value)
 
     def flag(self, key: str, *, default: bool) -> bool:
-        return str(self._kept.get(key, default)).lower() == "true"
+        return str(self._values.get(key, default)).lower() == "true"
 
     def set_flag(self, key: str, value: bool) -> None:
-        self._kept.put(key, value)
+        self._values.put(key, value)
 
     def save(self) -> None:
-        """Wait until all is on the disk."""
-        self._kept.wait()
+        """Wait until everything is written to disk."""
+        self._values.wait()

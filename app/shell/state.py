@@ -1,4 +1,4 @@
-"""The one place that knows what is open, asked and ranked; signals when it changes."""
+"""The state of one window: the open library, the search and its ranking, with a signal for changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A training under way or just ended: its live curve."""
+    """The live curve of a training that runs or has just ended."""
 
     name: str
     learner: str
@@ -40,8 +40,8 @@ class TrainingRun:
     running: bool = True
 
 
-#: Stands for a query until there is one.
-_NOTHING = Query()
+#: Stands for no query.
+_NO_QUERY = Query()
 
 
 class Change(Flag):
@@ -74,9 +74,9 @@ class Change(Flag):
 
 
 class State(QObject):
-    """Plain values and one signal: operations write the values, widgets read them and follow the signal."""
+    """Plain values and one signal. Operations set the values, widgets read them and connect to the signal."""
 
-    #: A :class:`Change` with everything that one call of a method changed.
+    #: A :class:`Change` with everything that one method call changed.
     changed = Signal(object)
     #: Show the search as this mapping says (:attr:`view`).
     view_requested = Signal(object)
@@ -84,45 +84,45 @@ class State(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.library: LibrarySnapshot | None = None
-        #: The library that was last asked for, open or on its way.
+        #: The library that was requested last. It is open or being opened.
         self.opening: Path | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
-        self.asked: RankedSearch | None = None
+        self.ranked_search: RankedSearch | None = None
         self.training: TrainingRun | None = None
-        #: The extractor that gives the cases their numbers just now; empty for none.
+        #: The extractor that is running; empty for none.
         self.extracting = ""
-        #: Rows of the cases chosen on the map, ascending; ``None``: all.
-        self.picked: npt.NDArray[np.int64] | None = None
-        #: How the query's image is seen; ``None`` for colour and without an image.
+        #: Rows of the cases selected on the map, ascending; ``None``: all.
+        self.selected_rows: npt.NDArray[np.int64] | None = None
+        #: Window and level of the query's image; ``None`` for colour and without an image.
         self.window_level: WindowLevel | None = None
-        #: Why the current metric cannot be refined by clicks, once that is known.
+        #: Why the current metric cannot be refined by judgements, once that is known.
         self.refusal: SemblanceError | None = None
-        #: The kept search that is open; empty for one without a name.
+        #: Name of the saved search that is open; empty for none.
         self.search_name = ""
-        #: How the present search is seen, in the window's own words; kept with it.
+        #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
-        self._search = Search("", _NOTHING, new_ledger())
-        #: How many judgements are in force, counted once for each answer.
+        self._search = Search("", _NO_QUERY, new_ledger())
         self._collected = Change(0)
         self._collecting = 0
-        self._counted: tuple[RankedSearch | None, int] = (None, 0)
+        #: The number of active judgements, and the ranking it was counted for.
+        self._judgement_counts: tuple[RankedSearch | None, int] = (None, 0)
 
     def on_change(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
         """Call ``do`` once for every change with a part of ``what``, as long as ``owner`` lives."""
-        follower = _Follower(what, owner, do)
+        follower = _ChangeFilter(what, owner, do)
         self.changed.connect(follower.follow)
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         if self._collecting:
             self._collected |= change
         elif change:
             self.changed.emit(change)
 
     @contextmanager
-    def _one_change(self) -> Iterator[None]:
-        """What changes inside is told once, at the end."""
+    def _collect_changes(self) -> Iterator[None]:
+        """Emit one signal at the end for all changes inside."""
         self._collecting += 1
         try:
             yield
@@ -130,7 +130,7 @@ class State(QObject):
             self._collecting -= 1
             if not self._collecting:
                 collected, self._collected = self._collected, Change(0)
-                self._tell(collected)
+                self._notify(collected)
 
     @property
     def columns(self) -> CaseColumns:
@@ -149,29 +149,29 @@ class State(QObject):
 
     @property
     def search(self) -> Search | None:
-        """What is asked, with all that was changed about it; ``None`` without a query or metric."""
+        """The present search; ``None`` without a query or metric."""
         search = self._search
-        return None if self.metric is None or search.query == _NOTHING else search
+        return None if self.metric is None or search.query == _NO_QUERY else search
 
     @property
     def ledger(self) -> str:
-        """Where the judgements of the present search are kept."""
+        """The ledger with the judgements of the present search."""
         return self._search.ledger
 
     @property
     def query(self) -> Query | None:
-        return None if self._search.query == _NOTHING else self._search.query
+        return None if self._search.query == _NO_QUERY else self._search.query
 
     @property
     def ranking(self) -> SearchResult | None:
-        return None if self.asked is None else self.asked.result
+        return None if self.ranked_search is None else self.ranked_search.result
 
     @property
     def hide_same_patient(self) -> bool:
         return self._search.hide_same_patient
 
     @property
-    def fold_alike(self) -> bool:
+    def group_duplicates(self) -> bool:
         return self._search.fold_duplicates
 
     @property
@@ -179,17 +179,17 @@ class State(QObject):
         return self._search.diverse
 
     @property
-    def unusual(self) -> float:
+    def no_match_rate(self) -> float:
         return self._search.unusual
 
     def set_library(self, library: LibrarySnapshot | None) -> None:
-        """Another library, or none: nothing of the one before stays but the options."""
+        """Set another library, or none. Only the options of the search stay."""
         self.library = library
-        self.metric = self.asked = self.training = self.picked = None
+        self.metric = self.ranked_search = self.training = self.selected_rows = None
         before = self._search
         self._search = Search(
             "",
-            _NOTHING,
+            _NO_QUERY,
             new_ledger(),
             hide_same_patient=before.hide_same_patient,
             fold_duplicates=before.fold_duplicates,
@@ -199,7 +199,7 @@ class State(QObject):
         self.features, self.search_name, self.view = "", "", {}
         if library is not None:
             self._choose_defaults()
-        self._tell(
+        self._notify(
             Change.LIBRARY
             | Change.NAME
             | Change.CASES
@@ -212,13 +212,13 @@ class State(QObject):
         )
 
     def renew_library(self, library: LibrarySnapshot) -> None:
-        """A newer snapshot of the library that is open; query and ranking stay."""
+        """Set a newer snapshot of the open library. Query and ranking stay."""
         self.library = library
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
         other = self.metric is None or self.metric.name != name
-        self._tell(Change.CASES | Change.METRIC | (Change.SEARCH if other else Change(0)))
+        self._notify(Change.CASES | Change.METRIC | (Change.SEARCH if other else Change(0)))
 
     def _choose_defaults(self) -> None:
         assert self.library is not None
@@ -228,10 +228,10 @@ class State(QObject):
         if self.metric is None and self.library.metrics:
             self.metric = self.library.metrics[-1]
             self.features = self.metric.features
-        self._follow_metric()
+        self._adopt_metric()
 
-    def _follow_metric(self) -> None:
-        """The search is by the current metric; feature groups of other features mean nothing to it."""
+    def _adopt_metric(self) -> None:
+        """Search with the current metric. Groups of another feature set are not left out any more."""
         name = self.metric.name if self.metric else ""
         if name != self._search.metric:
             known = {m.name: m.features for m in self.library.metrics} if self.library else {}
@@ -245,84 +245,85 @@ class State(QObject):
         found = next((m for m in self.library.metrics if m.name == name), None)
         if found is not None:
             self.metric, self.features = found, found.features
-            self._follow_metric()
-            self._tell(Change.METRIC | Change.SEARCH)
+            self._adopt_metric()
+            self._notify(Change.METRIC | Change.SEARCH)
 
     def set_features(self, name: str) -> None:
         if name != self.features:
             self.features = name
-            self._tell(Change.METRIC)
+            self._notify(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
-        """Ask something else, or nothing. Examples stay with a query whose region alone is another; the
-        judgements stay with the search."""
-        before, wanted = self._search.query, query or _NOTHING
-        changes: dict[str, Any] = {"query": wanted}
-        if (before.case, before.image) != (wanted.case, wanted.image):
+        """Set the query, or none. Examples are removed, unless only the region changes. Judgements stay."""
+        before, target = self._search.query, query or _NO_QUERY
+        changes: dict[str, Any] = {"query": target}
+        if (before.case, before.image) != (target.case, target.image):
             changes |= {"like": (), "unlike": ()}
         self._search = replace(self._search, **changes)
-        self._tell(Change.QUERY | Change.SEARCH)
+        self._notify(Change.QUERY | Change.SEARCH)
 
     def set_region(self, region: Region | None) -> None:
-        """Ask with a part of the present query, or with the whole of it."""
+        """Search with a part of the present query, or with the whole of it."""
         if self.query is not None and self.query.region != region:
             self.set_query(replace(self.query, region=region))
 
     def change_search(self, **changes: Any) -> None:
-        """Other fields of the search than its metric and query; ``search_changed`` where one is different."""
+        """Change fields of the search other than metric and query."""
         changed = replace(self._search, **changes)
         if changed != self._search:
             options = {"hide_same_patient", "fold_duplicates", "diverse", "unusual"} & set(changes)
             self._search = changed
-            self._tell(Change.SEARCH | (Change.OPTIONS if options else Change(0)))
+            self._notify(Change.SEARCH | (Change.OPTIONS if options else Change(0)))
 
     def restore_search(self, search: Search) -> None:
-        """Take over a kept search, as far as its metric is there; nothing is ranked yet, nor named."""
-        with self._one_change():
+        """Set a saved search without its name and ranking. The metric changes only if the library has it."""
+        with self._collect_changes():
             self.set_search_name("")
             self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
-            self.asked = None
+            self.ranked_search = None
             self.set_metric(search.metric)
-            self._tell(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
+            self._notify(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
 
     def set_search_name(self, name: str) -> None:
-        """The present search is kept under ``name`` from now on; empty for none."""
+        """Set the name the present search is saved under; empty for none."""
         if name != self.search_name:
             self.search_name = name
-            self._tell(Change.NAME)
+            self._notify(Change.NAME)
 
     def restore_view(self, view: Mapping[str, Any]) -> None:
-        """Let the window show the present search as it was seen."""
+        """Show the present search as it was shown when it was saved."""
         self.view = view
         self.view_requested.emit(view)
 
-    def set_asked(self, asked: RankedSearch | None) -> None:
+    def set_ranked_search(self, ranked_search: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
-        self.asked = asked
-        self._tell(Change.RANKING)
+        self.ranked_search = ranked_search
+        self._notify(Change.RANKING)
 
     def request_ranking(self) -> None:
-        """A ranking of the present search is on its way."""
-        self._tell(Change.RANKING_REQUESTED)
+        """Signal that a ranking of the present search was started."""
+        self._notify(Change.RANKING_REQUESTED)
 
-    def set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
+    def set_option(
+        self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None
+    ) -> None:
         changes: dict[str, Any] = {}
         if hide_same_patient is not None:
             changes["hide_same_patient"] = hide_same_patient
-        if fold_alike is not None:
-            changes["fold_duplicates"] = fold_alike
+        if group_duplicates is not None:
+            changes["fold_duplicates"] = group_duplicates
         self.change_search(**changes)
 
     def set_window_level(self, window_level: WindowLevel | None) -> None:
         """Set the window and level the query's image is shown with (``None``: none, or colour)."""
         if window_level != self.window_level:
             self.window_level = window_level
-            self._tell(Change.WINDOW_LEVEL)
+            self._notify(Change.WINDOW_LEVEL)
 
     def set_refusal(self, refusal: SemblanceError | None) -> None:
-        """Clicks can, or cannot, refine the current metric."""
+        """Set why judgements cannot refine the current metric; ``None``: they can."""
         self.refusal = refusal
-        self._tell(Change.REFUSAL)
+        self._notify(Change.REFUSAL)
 
     @property
     def can_judge(self) -> bool:
@@ -331,37 +332,39 @@ class State(QObject):
         return writable and self.ranking is not None and self.refusal is None
 
     @property
-    def judged(self) -> int:
-        """How many judgements of the search are in force."""
-        asked = self.asked
-        if self._counted[0] is not asked:
-            count = 0 if asked is None else sum(entry.undone is None for entry in asked.entries)
-            self._counted = (asked, count)
-        return self._counted[1]
+    def judgement_count(self) -> int:
+        """The number of active judgements of the search."""
+        ranked_search = self.ranked_search
+        if self._judgement_counts[0] is not ranked_search:
+            count = (
+                0 if ranked_search is None else sum(entry.undone is None for entry in ranked_search.entries)
+            )
+            self._judgement_counts = (ranked_search, count)
+        return self._judgement_counts[1]
 
-    def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
-        """Show these cases of the library alone, or all again; none at all stands for all."""
+    def set_selected_rows(self, rows: npt.NDArray[np.int64] | None) -> None:
+        """Show only these cases of the library. ``None`` or no rows: all."""
         import numpy as np
 
         chosen = None if rows is None or not len(rows) else np.unique(rows)
-        before = self.picked
+        before = self.selected_rows
         if (chosen is None) != (before is None) or (
             chosen is not None and before is not None and not np.array_equal(chosen, before)
         ):
-            self.picked = chosen
-            self._tell(Change.SELECTION)
+            self.selected_rows = chosen
+            self._notify(Change.SELECTION)
 
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
-        self._tell(Change.TRAINING)
+        self._notify(Change.TRAINING)
 
     def set_extracting(self, extractor: str) -> None:
         self.extracting = extractor
-        self._tell(Change.EXTRACTION)
+        self._notify(Change.EXTRACTION)
 
     @property
-    def there(self) -> set[str]:
-        """What commands can need, as far as it is there now."""
+    def available(self) -> set[str]:
+        """The conditions of commands that are met now."""
         out: set[str] = set()
         if self.library is not None:
             out.add("library")
@@ -374,48 +377,48 @@ class State(QObject):
         if self.metric is not None:
             out.add("metric")
             if "writable" in out:
-                out.add("to score")
+                out.add("can score")
             if self.metric.scores:
                 out.add("scores")
         if self.query is not None:
             out.add("query")
             if "writable" in out:
-                out.add("to keep")
+                out.add("can save search")
         if self.ranking is not None:
             out.add("ranking")
-        out |= self._judgements_there()
-        out |= self._examples_there()
+        out |= self._judgement_conditions()
+        out |= self._example_conditions()
         if self.training is not None and self.training.running:
             out.add("training")
         return out
 
-    def _examples_there(self) -> set[str]:
+    def _example_conditions(self) -> set[str]:
         out: set[str] = set()
         if self.search is not None:
-            out.add("example")
+            out.add("can add examples")
             if self.search.like or self.search.unlike:
                 out.add("examples")
         if self.metric is not None and self.library is not None and self.library.writable:
-            out.add("concept")
+            out.add("can add concepts")
         return out
 
-    def _judgements_there(self) -> set[str]:
-        out = {"judging"} if self.can_judge else set()
-        if self.judged:
-            out.add("judged")
-        if self.asked is not None and self.judged < len(self.asked.entries):
-            out.add("undone")
+    def _judgement_conditions(self) -> set[str]:
+        out = {"can judge"} if self.can_judge else set()
+        if self.judgement_count:
+            out.add("judgements")
+        if self.ranked_search is not None and self.judgement_count < len(self.ranked_search.entries):
+            out.add("undone judgements")
         return out
 
-    def memory(self) -> Mapping[str, Any]:
-        """What to keep in the library of the present search, for the next start or under its name."""
+    def search_record(self) -> Mapping[str, Any]:
+        """What is saved of the present search, for the next start or under its name."""
         from semblance.core.workflows.searches.saved_searches import search_record
 
-        return search_record(self._search, self.asked, self.view, self.search_name)
+        return search_record(self._search, self.ranked_search, self.view, self.search_name)
 
 
-class _Follower(QObject):
-    """Filters the changes of a state for ``owner``, and goes with it."""
+class _ChangeFilter(QObject):
+    """Filters the changes of a state for ``owner``, with which it is deleted."""
 
     def __init__(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
         super().__init__(owner)

@@ -1,4 +1,4 @@
-"""The values of a settings file: read once, and written in the background."""
+"""The values of a settings file, read once and written in the background."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from semblance.app.shell.jobs import delete_in_thread
 
 
 class StoredValues(QObject):
-    """The values of one settings file, for all who have it open in the window's thread.
+    """The values of one settings file, shared by all users in the main thread.
 
-    QSettings writes in the thread it belongs to and waits until the disk has it, half a second on a busy one:
-    the window stood still. Each writing is done in a thread of its own.
+    QSettings writes in its own thread and waits for the disk, half a second on a busy one, which would block
+    the window. So each writing is done in another thread.
     """
 
     def __init__(self, store: QSettings) -> None:
@@ -31,42 +31,42 @@ class StoredValues(QObject):
     def put(self, key: str, value: Any) -> None:
         self._values[key] = self._unwritten[key] = value
         if self._thread is None:
-            self._begin()
+            self._start_writing()
 
     def wait(self) -> None:
-        """Until all is written."""
+        """Wait until everything is written."""
         while self._thread is not None:
             self._thread.wait()
-            self._ended()
+            self._writing_ended()
 
-    def _begin(self) -> None:
+    def _start_writing(self) -> None:
         store = QSettings(self._file, self._format)
         for key, value in self._unwritten.items():
             store.setValue(key, value)
         self._unwritten = {}
         if QCoreApplication.instance() is None:
-            # Threads have nothing to do then, and no window waits.
+            # Without an application no window would be blocked.
             store.sync()
             return
         _writing.add(self)
-        self._thread = delete_in_thread(store, self._ended)
+        self._thread = delete_in_thread(store, self._writing_ended)
 
     @Slot()
-    def _ended(self) -> None:
+    def _writing_ended(self) -> None:
         if self._thread is None or not self._thread.isFinished():
             return
         self._thread = None
-        # Another window, a program of its own, may have written meanwhile.
-        there = _read(QSettings(self._file, self._format))
-        self._values |= {key: value for key, value in there.items() if key not in self._unwritten}
+        # Another process of the program may have written meanwhile.
+        written = _read(QSettings(self._file, self._format))
+        self._values |= {key: value for key, value in written.items() if key not in self._unwritten}
         if self._unwritten:
-            self._begin()
+            self._start_writing()
         else:
             _writing.discard(self)
 
 
-def stored_values(store: QSettings) -> StoredValues:
-    """Those of the file of ``store``, the same for all who ask while anybody has them."""
+def shared_values(store: QSettings) -> StoredValues:
+    """The values of the file of ``store``, the same object as long as it is in use."""
     name = store.fileName()
     found = _open.get(name)
     if found is None:
@@ -79,14 +79,14 @@ def _read(store: QSettings) -> dict[str, Any]:
 
 
 _open: WeakValueDictionary[str, StoredValues] = WeakValueDictionary()
-#: A thread must not go before it is done.
+#: Objects whose thread is still writing must not be deleted.
 _writing: set[StoredValues] = set()
-#: A program that ends does not wait longer for a disk.
+#: The longest wait for the disk at the end of the program.
 _LONGEST_MS = 5000
 
 
 @atexit.register
 def _finish() -> None:
-    for kept in list(_writing):
-        if kept._thread is not None:
-            kept._thread.wait(_LONGEST_MS)
+    for values in list(_writing):
+        if values._thread is not None:
+            values._thread.wait(_LONGEST_MS)

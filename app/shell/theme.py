@@ -1,4 +1,4 @@
-"""The colours, fonts and measures of the window, dark and light; every widget reads them here."""
+"""The colours, fonts and sizes of the window, dark and light. Every widget reads them here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from semblance import resources
 from semblance.app.shell.restyle import Restyler
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
-"""Okabe–Ito, in the order of a library's findings; the eighth begins again."""
+"""Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
 FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
 UNKNOWN_FINDING = "#6E6E76"
 SMALL, BASE, OUTCOME, LARGE, DISPLAY, TICK = 11, 12, 13, 15, 20, 10
-#: Letters in a line of a tooltip.
+#: Characters in a line of a tooltip.
 TIP_LETTERS = 88
 
 
@@ -63,7 +63,7 @@ class Theme:
         return self.name == "dark"
 
     def px(self, size: float) -> int:
-        """``size`` at text scale 1, in the pixels it takes now."""
+        """``size``, in px at text scale 1, in px at the current text scale."""
         return max(1, round(size * self.text_scale))
 
 
@@ -121,74 +121,74 @@ THEMES = {DARK.name: DARK, LIGHT.name: LIGHT}
 
 
 class ThemeSignals(QObject):
-    """Says when the theme or the text size has changed; widgets that paint themselves listen.
+    """Signals a change of the theme or the text size, for widgets that paint themselves.
 
-    It comes again when hidden widgets wear it too: whoever measures them knows their sizes only then.
+    It is emitted again when hidden widgets are styled too, because their sizes are known only then.
     """
 
     changed = Signal()
 
 
-class _Current:
+class _ActiveTheme:
     theme = DARK
     base_family = ""
-    restyling: Restyler | None = None
+    restyler: Restyler | None = None
 
 
 theme_signals = ThemeSignals()
 
 
 def theme() -> Theme:
-    """The theme now in force."""
-    return _Current.theme
+    """The current theme."""
+    return _ActiveTheme.theme
 
 
 @lru_cache(maxsize=256)
 def colour(value: str, alpha: float = 1.0) -> QColor:
-    """The colour written ``#RRGGBB``; do not change the object, it is shared."""
-    made = QColor(value)
-    made.setAlphaF(alpha)
-    return made
+    """The colour ``#RRGGBB``. The object is shared: do not change it."""
+    result = QColor(value)
+    result.setAlphaF(alpha)
+    return result
 
 
 def font(size: int = BASE, weight: int = 400) -> QFont:
-    """The system's sans at ``size`` px before text scaling, with figures of one width."""
-    return _font(size, weight, theme().text_scale, _Current.base_family)
+    """The system's font at ``size`` px before text scaling, with digits of equal width."""
+    return _font(size, weight, theme().text_scale, _ActiveTheme.base_family)
 
 
 @lru_cache(maxsize=64)
 def _font(size: int, weight: int, scale: float, family: str) -> QFont:
-    made = QFont(family) if family else QFont()
-    made.setPixelSize(max(1, round(size * scale)))
-    made.setWeight(QFont.Weight(weight))
-    made.setFeature(QFont.Tag("tnum"), 1)
-    return made
+    result = QFont(family) if family else QFont()
+    result.setPixelSize(max(1, round(size * scale)))
+    result.setWeight(QFont.Weight(weight))
+    result.setFeature(QFont.Tag("tnum"), 1)
+    return result
 
 
 def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
-    """Give the whole program a theme and tell :data:`theme_signals`.
+    """Set the theme of the program and emit :data:`theme_signals`.
 
     Raises:
         KeyError: no theme of that name (``dark`` and ``light`` exist).
     """
     chosen = replace(THEMES[name], text_scale=text_scale)
-    if not _Current.base_family:
-        _Current.base_family = QGuiApplication.font().family()
+    if not _ActiveTheme.base_family:
+        _ActiveTheme.base_family = QGuiApplication.font().family()
         QDir.addSearchPath("theme", str(resources.path("theme")))
         app.setStyle("Fusion")
-    _Current.theme = chosen
+    _ActiveTheme.theme = chosen
     app.setPalette(_palette(chosen))
     app.setFont(font())
-    if _Current.restyling is None:
-        _Current.restyling = Restyler(app)
-        _Current.restyling.given.connect(theme_signals.changed)
-    _Current.restyling.give(style_sheet(chosen))
+    if _ActiveTheme.restyler is None:
+        _ActiveTheme.restyler = Restyler(app)
+        _ActiveTheme.restyler.finished.connect(theme_signals.changed)
+    _ActiveTheme.restyler.apply(style_sheet(chosen))
     theme_signals.changed.emit()
 
 
 def is_styled() -> bool:
-    """Whether hidden widgets wear the theme too; those that are seen wear it as soon as it is set."""
-    return _Current.restyling is None or _Current.restyling.done
+    """Whether hidden widgets are styled too. Visible ones are styled as soon as the theme is set."""
+    return _ActiveTheme.restyler is None or _ActiveTheme.restyler.done
 
 
 def style_sheet(chosen: Theme) -> str:
@@ -226,26 +226,26 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """``text`` for a tooltip, in lines that fit beside what they tell of; never taken for HTML."""
-    lines = [part for line in text.split("\n") for part in _lines(line)]
+    """``text`` for a tooltip, wrapped and never interpreted as HTML."""
+    lines = [part for line in text.split("\n") for part in _wrap_line(line)]
     if Qt.mightBeRichText(text):
         return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"
     return "\n".join(lines)
 
 
-def _lines(line: str) -> list[str]:
+def _wrap_line(line: str) -> list[str]:
     if len(line) <= TIP_LETTERS:
         return [line]
     return textwrap.wrap(line, TIP_LETTERS, break_on_hyphens=False, drop_whitespace=True)
 
 
 def finding_colour(index: int) -> str:
-    """The colour of the finding at ``index`` of a library's findings; grey below zero."""
+    """The colour of the finding at ``index`` of a library's findings; grey for a negative index."""
     return FINDING_COLOURS[index % len(FINDING_COLOURS)] if index >= 0 else UNKNOWN_FINDING
 
 
 def finding_letter_colour(index: int) -> str:
-    """The colour that can be read on :func:`finding_colour`."""
+    """The colour of a letter on :func:`finding_colour`."""
     on_dark = index < 0 or finding_colour(index) == "#0072B2"
     return FINDING_LETTER_ON_BLUE if on_dark else FINDING_LETTER
 

@@ -125,7 +125,7 @@ class HeaderDialog(Dialog):
                 library,
                 what,
                 place,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 channel="header",
                 quiet=True,
             )

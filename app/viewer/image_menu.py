@@ -87,7 +87,7 @@ def save_seen(view: ImageView, context: Context, path: Path) -> None:
         image.setText(key, "")
     if image.save(str(path)):
         context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
-        exports.note(context, "image as seen", path.suffix)
+        exports.log_export(context, "image as seen", path.suffix)
     else:
         context.messages.warning(
             tr("{name} could not be written.", name=path.name), tr("Choose another folder.")

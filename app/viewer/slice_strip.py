@@ -137,7 +137,7 @@ class SliceStrip(QWidget):
                 self._what,
                 missing,
                 self._like,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 channel="slice strip",
                 quiet=True,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.app.shell.measured_on import measured_words
+from semblance.app.shell.measured_on import measured_text
 from semblance.core.language import tr, translate
 from semblance.core.workflows.searches.estimate import Vote
 
@@ -15,7 +15,7 @@ def estimate_caution(vote: Vote) -> tuple[str, str]:
     texts."""
     if not vote.caution:
         return "", ""
-    what = measured_words(vote.measured_on or "")
+    what = measured_text(vote.measured_on or "")
     return translate(vote.caution), tr(
         "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
         "estimate stays below the second number in 95 of 100 measurements. See the tab "

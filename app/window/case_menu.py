@@ -38,7 +38,9 @@ def show_case_menu(
     if not full.comparing and any(case.row == case_row for case in ranked):
         menu.addAction(tr("Compare with the query"), partial(full.compare, case_row))
     menu.addAction(tr("View full size"), partial(full.look_at_case, case_row))
-    menu.addAction(tr("Search with this case"), partial(search_operations.ask, context, Query(case=case_id)))
+    menu.addAction(
+        tr("Search with this case"), partial(search_operations.submit_query, context, Query(case=case_id))
+    )
     menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
     if not full.comparing and panels.is_in_ranking():
         panels.ranking.card_feedback.fill_menu(menu)

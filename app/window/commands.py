@@ -95,7 +95,7 @@ class Commands(QObject):
             "next_case": partial(self.step, 1),
             "previous_case": partial(self.step, -1),
             "region": self.draw_region,
-            "whole_image": partial(search_operations.ask_region, context, None),
+            "whole_image": partial(search_operations.submit_region, context, None),
             "show_alike": self.show_near_duplicates,
             "no_good_match": self.show_options,
             "why": partial(layout.show_side, "why"),
@@ -271,11 +271,11 @@ class Commands(QObject):
     def save_refined(self) -> None:
         """Ask for a name, then save the refined metric."""
         state = self._context.state
-        if state.library is None or state.search is None or "judged" not in state.there:
+        if state.library is None or state.search is None or "judgements" not in state.available:
             return
         taken = [metric.name for metric in state.library.metrics]
         author = refine_metric.author(self._context)
-        dialog = SaveRefinedDialog(state.search.metric, state.judged, taken, author, self._window)
+        dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             refine_metric.save_metric(self._context, dialog.name(), dialog.author())
         dialog.deleteLater()

@@ -43,7 +43,9 @@ class DockLayout(QObject):
         window, panels = self._window, self._panels
         library, query, side, evaluation = panels.library, panels.query, panels.side, panels.evaluation
         made = {
-            "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
+            "library": Dock(
+                window, tr("Library"), "library", library, [library.view, library.collapse_button]
+            ),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
             "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
@@ -157,7 +159,7 @@ class DockLayout(QObject):
         dock.fold(icon_bar)
         if had:
             icon_bar.take_keyboard()
-        self._panels.library.fold_button.setVisible(self.narrow)
+        self._panels.library.collapse_button.setVisible(self.narrow)
 
     def _unfold(self) -> None:
         dock, library = self.docks["library"], self._panels.library
@@ -165,7 +167,7 @@ class DockLayout(QObject):
         dock.fold(None)
         if had:
             library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
-        library.fold_button.setVisible(self.narrow)
+        library.collapse_button.setVisible(self.narrow)
 
     def follow_width(self) -> None:
         """Fold the Library panel, or unfold it, where the window became narrow or wide.
@@ -250,8 +252,8 @@ class DockLayout(QObject):
         # Docks that are laid out anew lose the keyboard.
         self.take_keyboard()
         grid = self._panels.library.grid
-        if grid.current() < 0 and len(grid.deck()):
-            grid.set_current(grid.deck().case_row(0))
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
         QTimer.singleShot(0, self, self._panels.library.show_current)
 
     @lazy_part

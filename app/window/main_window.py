@@ -29,7 +29,7 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.lazy import Idle, lazy_part
+from semblance.app.shell.lazy import IdleQueue, lazy_part
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
         self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings(), Actions(self))
         self.state, self.jobs = self.context.state, self.context.jobs
         self._lock = LibraryLock(self.context)
-        self._idle = Idle(self)
+        self._idle = IdleQueue(self)
         self._make_centre()
         self.top = TopBar(self.context.actions, make_pickers(self.context), EmphasisSlider(self.context))
         self.setMenuWidget(self.top)
@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
             parts.layout.take_keyboard()
             parts.layout.lay_out_once()
         self.enable()
-        self._lock.follow()
+        self._lock.update()
 
     def _tell_name(self) -> None:
         """The library, and the kept search that is open, in the window's title."""
@@ -270,7 +270,7 @@ class MainWindow(QMainWindow):
     def enable(self) -> None:
         """Offer the commands that have now what they need."""
         parts = MainWindow.parts.built(self)
-        self.context.actions.enable(self.state.there | (parts.panels.concepts_there if parts else set()))
+        self.context.actions.enable(self.state.available | (parts.panels.concepts_there if parts else set()))
 
     def show_help(self, page: str) -> None:
         """A help page by its name."""

@@ -65,13 +65,13 @@ class MapLinks(QObject):
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
         ranking = self._panels.ranking.grid
-        if ranking.deck().place_of(row) >= 0:
+        if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)
         self._panels.library.grid.set_current(row)
 
     def _selected(self) -> None:
         if self._map is not None:
-            self._map.mark(np.array(self._panels.library.grid.selected(), dtype=np.int64))
+            self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 
     def _follow(self, row: int) -> None:
         self._current = row

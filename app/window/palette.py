@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from semblance.app.shell.command_entries import Entry, Match, matches
+from semblance.app.shell.command_entries import CommandEntry, Match, matches
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
 from semblance.app.widgets.icon_label import IconLabel
@@ -50,7 +50,7 @@ class CommandPalette(QWidget):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._entries: list[Entry] = []
+        self._entries: list[CommandEntry] = []
         self._lately: list[str] = []
         self._before: QWidget | None = None
         self._model = _Matches(self)
@@ -78,7 +78,7 @@ class CommandPalette(QWidget):
         window.installEventFilter(self)
         self.hide()
 
-    def open(self, entries: Sequence[Entry]) -> None:
+    def open(self, entries: Sequence[CommandEntry]) -> None:
         """Show ``entries``; what was run lately stands first."""
         lately = {text: place for place, text in enumerate(self._lately)}
         self._entries = sorted(entries, key=lambda entry: lately.get(entry.text, _REMEMBERED))
@@ -90,7 +90,7 @@ class CommandPalette(QWidget):
         self.raise_()
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def shown(self) -> list[Entry]:
+    def shown(self) -> list[CommandEntry]:
         """What is listed now, in order."""
         return [match.entry for match in self._model.matches]
 

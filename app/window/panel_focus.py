@@ -55,8 +55,8 @@ class PanelFocus:
         self._full.leave()
         grid = self._panels.ranking.grid
         _focus(grid)
-        if grid.current() < 0 and len(grid.deck()):
-            grid.set_current(grid.deck().case_row(0))
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
 
     def to_side(self) -> None:
         """To the tabs Why, Train and Refine."""

@@ -104,7 +104,7 @@ class Panels(QObject):
             actions[command].toggled.connect(box.setChecked)
             box.toggled.connect(actions[command].setChecked)
         for command in ("judge_alike", "judge_not_alike", "judge_closer"):
-            actions.keep_within(command, made)
+            actions.limit_shortcut_to(command, made)
         return made
 
     @lazy_part
@@ -149,7 +149,7 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.menu_requested.connect(self.case_menu_requested)
-        made.fold_button.clicked.connect(self.fold_requested)
+        made.collapse_button.clicked.connect(self.fold_requested)
         return made
 
     @lazy_part
@@ -203,7 +203,7 @@ class Panels(QObject):
 
     def cases_shown(self) -> list[str]:
         """The ids of the cases that the Library panel lists, in its order."""
-        ids, shown = self._context.state.columns.ids, self.library.grid.deck()
+        ids, shown = self._context.state.columns.ids, self.library.grid.model()
         return [ids[shown.index(place)] for place in range(len(shown))]
 
     def _explain(self, case_row: int) -> None:
@@ -229,7 +229,7 @@ class Panels(QObject):
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.READ, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

@@ -74,4 +74,4 @@ class WindowParts(QObject):
     def save_before_end(self) -> None:
         """Save what is to outlast the window."""
         refine_metric.finish(self._context)
-        library_operations.remember_before_end(self._context)
+        library_operations.save_view_before_exit(self._context)

@@ -48,7 +48,7 @@ def make_pickers(context: Context) -> list[Picker]:
     def choose(name: str) -> None:
         from semblance.app.metrics import slider_operations
 
-        slider_operations.choose(context, name)
+        slider_operations.select_metric(context, name)
 
     def metrics() -> list[QAction]:
         there = state.library.metrics if state.library else ()

@@ -33,7 +33,7 @@ TO_COME = (
 )
 
 
-def warm_looking(*, reporter: Reporter = SILENT) -> None:
+def preload_reading(*, reporter: Reporter = SILENT) -> None:
     """Images and the catalogue."""
     import PIL.Image
 
@@ -50,7 +50,7 @@ def warm_looking(*, reporter: Reporter = SILENT) -> None:
     )
 
 
-def warm_asking(*, reporter: Reporter = SILENT) -> None:
+def preload_searching(*, reporter: Reporter = SILENT) -> None:
     """Feature stores, metrics and the extractors."""
     import zarr
 

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 
 from semblance.app.shell.jobs import Jobs, Lane
-from semblance.app.window.preload import TO_COME, TO_OPEN, TO_SHOW, warm_asking, warm_looking
+from semblance.app.window.preload import TO_COME, TO_OPEN, TO_SHOW, preload_reading, preload_searching
 
 #: What is shown once a library is open, in the order it is built: parts of the window and its panels.
 PARTS = (
@@ -30,10 +30,10 @@ def steps(
 ) -> Iterator[Callable[[], object]]:
     """Open a library, ``build`` each of :data:`PARTS`, and preload what will be asked for."""
     # What comes from other processes is on its way while the rest of the window is built.
-    yield partial(jobs.warm, Lane.LOOK, warm_looking)
+    yield partial(jobs.preload, Lane.READ, preload_reading)
     yield from (partial(import_module, name) for name in TO_OPEN)
     yield open_library
     yield from (partial(import_module, name) for name in TO_SHOW)
     yield from (partial(build, part) for part in PARTS)
-    yield partial(jobs.warm, Lane.ASK, warm_asking)
+    yield partial(jobs.preload, Lane.SEARCH, preload_searching)
     yield from (partial(import_module, name) for name in TO_COME)

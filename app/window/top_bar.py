@@ -89,7 +89,7 @@ class Picker(QAbstractButton):
         label = self.fontMetrics().horizontalAdvance(self._label)
         return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _after()
 
-    def width_wanted(self, *, labelled: bool) -> int:
+    def preferred_width(self, *, labelled: bool) -> int:
         """px that the whole value takes, with or without its label."""
         least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
         label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
@@ -103,7 +103,7 @@ class Picker(QAbstractButton):
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        return QSize(min(self._room, self.width_wanted(labelled=self.labelled)), theme().px(26))
+        return QSize(min(self._room, self.preferred_width(labelled=self.labelled)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(56), theme().px(26))
@@ -201,7 +201,7 @@ class TopBar(QFrame):
             row.addWidget(picker)
             picker.value_changed.connect(self._fit)
         row.addWidget(likeness)
-        likeness.followed.connect(self._fit)
+        likeness.availability_changed.connect(self._fit)
         row.addStretch(1)
         row.addWidget(self.commands)
         theme_signals.changed.connect(self._fit)
@@ -225,21 +225,21 @@ class TopBar(QFrame):
         bare = theme().px(BARE) * len(self._pickers)
         self.commands.setText(tr("All commands   Ctrl+K"))
         rest = self.width() - self._always()
-        if rest < bare + self.likeness.width_with(words=False):
+        if rest < bare + self.likeness.width_with(labels=False):
             self.commands.setText("")
             rest = self.width() - self._always()
         words = self.width() >= theme().px(ROOMY_SLIDER) and rest >= bare + self.likeness.width_with(
-            words=True
+            labels=True
         )
         labelled = sum(picker.width_with_label() for picker in self._pickers)
         labels = words and self.width() >= theme().px(ROOMY)
         # Where there is no room for it, a slider that cannot be moved need not be seen.
-        seen = self.likeness.bar.isEnabled() or rest >= bare + self.likeness.width_with(words=False)
+        seen = self.likeness.bar.isEnabled() or rest >= bare + self.likeness.width_with(labels=False)
         self.likeness.setVisible(seen)
-        room = rest - (self.likeness.width_with(words=words) if seen else -self._row.spacing())
+        room = rest - (self.likeness.width_with(labels=words) if seen else -self._row.spacing())
         labels = labels and room >= labelled
-        wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
-        plain = [picker.width_wanted(labelled=False) for picker in self._pickers]
+        wanted = [picker.preferred_width(labelled=labels) for picker in self._pickers]
+        plain = [picker.preferred_width(labelled=False) for picker in self._pickers]
         if labels and sum(wanted) > room >= sum(plain):
             # What is chosen is worth more than the word that says what it is.
             labels, wanted = False, plain
@@ -247,7 +247,7 @@ class TopBar(QFrame):
         for picker in self._pickers:
             picker.show_label(labels)
             picker.set_room(most)
-        self.likeness.show_words(words)
+        self.likeness.show_labels(words)
 
     def _always(self) -> int:
         """px of what is shown at any width: menus, the button, and what is between all."""

@@ -254,6 +254,25 @@ def evaluate_metric(
     return scores
 
 
+def accuracy_of_queries(
+    metric: Metric, data: EvaluationData, test: Rows, k: int = 10, reporter: Reporter = SILENT
+) -> Matrix:
+    """(t,) retrieval accuracy @ ``k``, or the largest k there is, of each of the rows ``test`` (t,) of
+    ``data``, leave-one-out among them; NaN where no case can answer. Their mean is the one in
+    :class:`MetricScores`.
+
+    Raises:
+        Cancelled: the reporter asked for it.
+    """
+    patients = patient_codes(data.units, data.n_cases)
+    rows = metric.transform(data.X[test])
+    findings = np.unique(data.y, return_inverse=True)[1][test]
+    distances = distances_after_steps(metric.distance, rows, rows)
+    of_test = None if patients is None else patients[test]
+    accuracy: Matrix = retrieval_accuracy(distances, findings, of_test, k, reporter)[:, -1]
+    return accuracy
+
+
 def accuracy_after_steps(
     distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, k: int = 10
 ) -> float | None:

@@ -28,9 +28,12 @@ from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.pseudonyms import pseudonyms_of
 from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, MetricRecord, now
 from semblance.core.library.schema import metrics, searches
+from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
 _UNFINISHED_SUFFIX = ".making"
+#: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
+_CURRENT_METRIC, _PREPARATION = "current metric", "preparation"
 
 
 class Library:
@@ -245,6 +248,36 @@ class Library:
         """Record the scores of the metric called ``name``."""
         with self.catalogue.transaction() as connection:
             connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
+
+    @property
+    def selected_metric(self) -> str | None:
+        """The name that :meth:`set_current_metric` recorded, if the library still has a metric of that name."""
+        name = stored_value(self.catalogue, _CURRENT_METRIC)
+        return name if name in [record.name for record in self.metrics()] else None
+
+    def current_metric(self) -> MetricRecord | None:
+        """The metric that searches use where none is named: the recorded one, else the latest; ``None``
+        without metrics."""
+        found, selected = self.metrics(), self.selected_metric
+        return next((record for record in found if record.name == selected), found[-1] if found else None)
+
+    def set_current_metric(self, name: str) -> None:
+        """Record ``name`` as the current metric.
+
+        Raises:
+            BadArguments: no such metric.
+        """
+        store_value(self.catalogue, _CURRENT_METRIC, self.metric(name).name)
+
+    @property
+    def preparation(self) -> Mapping[str, Any]:
+        """What :func:`semblance.core.workflows.library.prepare_library.prepare_library` finished so far."""
+        found = stored_value(self.catalogue, _PREPARATION)
+        return found if isinstance(found, dict) else {}
+
+    def set_preparation(self, finished: Mapping[str, Any]) -> None:
+        """Record what a preparation finished, as JSON values."""
+        store_value(self.catalogue, _PREPARATION, dict(finished))
 
     # Searches
 

@@ -48,7 +48,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     everything = columns.sorted_by("id")
     distances = np.linspace(0.1, 2.0, CASES)
     alike = np.zeros(CASES, dtype=np.int64)
-    shown, _ = _timed(lambda: (grid.set_deck(CaseModel(columns, everything, distances, alike)), grid.show()))
+    shown, _ = _timed(lambda: (grid.set_model(CaseModel(columns, everything, distances, alike)), grid.show()))
     _settle(app)
 
     bar, view = grid.verticalScrollBar(), grid.viewport()
@@ -70,7 +70,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         sorts.append(
             _timed(
                 lambda key=key: (
-                    grid.set_deck(CaseModel(columns, columns.sorted_by(key, descending=True))),
+                    grid.set_model(CaseModel(columns, columns.sorted_by(key, descending=True))),
                     view.repaint(),
                 )
             )[0]
@@ -113,7 +113,7 @@ def _columns() -> Any:
 def _filter(grid: Any, columns: Any, text: str) -> None:
     from semblance.app.widgets.cards.case_model import CaseModel
 
-    grid.set_deck(CaseModel(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
+    grid.set_model(CaseModel(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
     grid.viewport().repaint()
 
 

@@ -51,15 +51,15 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
     times, stalls, own = [], [], []
     with open_window(library) as window:
         window.parts.layout.show_side("refine")
-        search_operations.ask(window.context, Query(case="s/0"))
+        search_operations.submit_query(window.context, Query(case="s/0"))
         _wait(lambda: window.state.ranking is not None)
         grid = window.panels.ranking.grid
         for click in range(CLICKS):
-            deck = grid.deck()
+            deck = grid.model()
             # Saying the same again would take it back.
             fresh = [one for place in range(60) if (one := deck.case_row(place)) not in deck.judgements]
             wanted = fresh[2 + click % 9]
-            before = window.state.judged
+            before = window.state.judgement_count
             begin, begun = time.perf_counter(), time.process_time()
             window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [wanted])
             longest = _wait(partial(_more, window.state, before))
@@ -107,11 +107,11 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
         window.parts.layout.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
         search_operations.rank(window.context)
-        _wait(lambda: window.state.asked is not None)
-        kept = window.state.judged
+        _wait(lambda: window.state.ranked_search is not None)
+        kept = window.state.judgement_count
         begin = time.perf_counter()
         refine_metric.reset(window.context)
-        longest = _wait(lambda: window.state.judged == 0)
+        longest = _wait(lambda: window.state.judgement_count == 0)
         window.panels.ranking.grid.viewport().repaint()
         spent = 1e3 * (time.perf_counter() - begin)
         longest = max(longest, _wait(lambda: True, seconds=0.6))
@@ -122,7 +122,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
 
 
 def _more(state: Any, before: int) -> bool:
-    return bool(state.judged > before)
+    return bool(state.judgement_count > before)
 
 
 def _made(path: Path, n: int) -> Path:

@@ -26,7 +26,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from semblance.app.shell.jobs import Jobs, Lane
     from semblance.app.shell.theme import set_theme
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.preload import warm_looking
+    from semblance.app.window.preload import preload_reading
     from semblance.core.imaging.image_address import ImageAddress
     from semblance.core.imaging.memory import give_freed_blocks_back
 
@@ -41,8 +41,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         pane = ImagePane(jobs)
         pane.resize(1100, 1000)
         pane.show()
-        for lane in (Lane.LOOK, Lane.SLICE):
-            jobs.warm(lane, warm_looking)
+        for lane in (Lane.READ, Lane.SLICE):
+            jobs.preload(lane, preload_reading)
         _until(app, lambda: not jobs.active)
         rows = _opened(app, jobs, pane, ImageAddress(folder, slices=tuple(files)))
         rows += _scrolled(app, pane)
@@ -103,7 +103,7 @@ def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
     from semblance.core.workflows.imaging import view_images
 
     shown: list[Any] = []
-    job = jobs.run("", view_images.view_file, address, lane=Lane.LOOK, quiet=True)
+    job = jobs.run("", view_images.view_file, address, lane=Lane.READ, quiet=True)
     job.done.connect(shown.append)
     _until(app, lambda: shown)
     pane.show_viewed(shown[0], None, address, None)

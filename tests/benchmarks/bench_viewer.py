@@ -66,7 +66,7 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
     timer.start(10)
     before = panel.view.image
-    search_operations.ask(context, Query(image=path))
+    search_operations.submit_query(context, Query(image=path))
     while panel.view.image is before:
         app.processEvents()
         time.sleep(0.0005)

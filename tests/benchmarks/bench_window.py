@@ -95,7 +95,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     def act() -> None:
         step = next(steps)
         if step % 4 == 0 and window.state.metric is not None:
-            search_operations.ask(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
+            search_operations.submit_query(context, Query(case=columns.ids[int(rng.integers(len(columns)))]))
         elif step % 4 == 1:
             window.panels.library.search.setText(f"p{int(rng.integers(100))}")
         elif step % 4 == 2:
@@ -150,7 +150,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
         for number in range(12):
             arrived.clear()
             begin = time.perf_counter()
-            search_operations.ask(window.context, Query(case=ids[int(rng.integers(LARGE))]))
+            search_operations.submit_query(window.context, Query(case=ids[int(rng.integers(LARGE))]))
             while not arrived:
                 QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 1)
             window.panels.ranking.grid.viewport().repaint()

@@ -29,7 +29,7 @@ def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:
     window.context.actions["find_case"].trigger()
     window.panels.library.search.clear()
     qtbot.keyClicks(window.panels.library.search, Path(case_id).stem)
-    qtbot.waitUntil(lambda: len(window.panels.library.grid.deck()) == 1)
+    qtbot.waitUntil(lambda: len(window.panels.library.grid.model()) == 1)
     qtbot.keyClick(window.panels.library.search, Qt.Key.Key_Down)
     qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Home)
     with qtbot.waitSignal(

@@ -34,7 +34,7 @@ window.resize(int(sys.argv[2]), int(sys.argv[3]))
 window.show()
 window.start(Path(sys.argv[1]))
 settle(window)
-search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
 settle(window)
 texts, cut = set(), set()
 

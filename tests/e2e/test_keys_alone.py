@@ -87,24 +87,24 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
         keys.press(Qt.Key.Key_3, held=CTRL)
         first = state.ranking
         keys.press(Qt.Key.Key_U)
-        wait_for(window, lambda: state.judged == 1)
+        wait_for(window, lambda: state.judgement_count == 1)
         keys.press(Qt.Key.Key_Down)
         keys.press(Qt.Key.Key_Right, held=SHIFT)
         keys.press(Qt.Key.Key_D)
-        wait_for(window, lambda: state.judged == 3)
+        wait_for(window, lambda: state.judgement_count == 3)
         keys.press(Qt.Key.Key_Home, Qt.Key.Key_T, Qt.Key.Key_End, Qt.Key.Key_T)
-        wait_for(window, lambda: state.judged == 4)
+        wait_for(window, lambda: state.judgement_count == 4)
         assert state.ranking is not first
 
         # The oldest of the ledger is taken back first, and put in force again.
         keys.press(Qt.Key.Key_J, held=CTRL)
         keys.press(Qt.Key.Key_End)
         keys.press(Qt.Key.Key_Delete)
-        wait_for(window, lambda: state.judged == 3)
+        wait_for(window, lambda: state.judgement_count == 3)
         keys.press(Qt.Key.Key_Delete)
-        wait_for(window, lambda: state.judged == 4)
+        wait_for(window, lambda: state.judgement_count == 4)
         keys.press(Qt.Key.Key_Z, held=CTRL)
-        wait_for(window, lambda: state.judged < 4)
+        wait_for(window, lambda: state.judgement_count < 4)
 
         keys.press(Qt.Key.Key_2, held=CTRL)
         keys.press(Qt.Key.Key_Plus, Qt.Key.Key_R, Qt.Key.Key_Return)

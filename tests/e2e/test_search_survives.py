@@ -41,10 +41,10 @@ def main():
     library = Path(sys.argv[1])
     window.start(library)
     wait_for(window, lambda: window.state.library is not None)
-    search_operations.ask(window.context, Query(case=window.state.columns.ids[4]))
+    search_operations.submit_query(window.context, Query(case=window.state.columns.ids[4]))
     wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
     window.panels.ranking.grid.judged.emit(window.state.ranking.ranked[6].row, 1)
-    wait_for(window, lambda: window.state.asked.entries)
+    wait_for(window, lambda: window.state.ranked_search.entries)
     window.state.change_search(strength=0.3)
     window.panels.query.view.zoom_by(3)
     zoom = window.panels.query.view.viewport.zoom
@@ -94,10 +94,10 @@ def test_a_killed_program_shows_its_search_again(library: Path, tmp_path: Path, 
     state = load_state(library)
     assert state is not None
     with open_window(library) as window:
-        wait_for(window, lambda: window.state.asked is not None and window.panels.query.shows_query)
+        wait_for(window, lambda: window.state.ranked_search is not None and window.panels.query.shows_query)
         assert window.state.query == Query(case=window.state.columns.ids[4])
         assert window.state.search.strength == 0.3
-        assert [entry.undone for entry in window.state.asked.entries] == [None]
+        assert [entry.undone for entry in window.state.ranked_search.entries] == [None]
         assert [window.panels.query.view.viewport.zoom] == state["view"]["zoom"][:1]
     ledger = open_metric(library, "plain").ledger(str(state["ledger"]))
     assert len(ledger.entries) == 1

@@ -27,7 +27,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
     close_loaded_metrics()
     with open_window(library) as window:
-        search_operations.ask(window.context, Query(window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, Query(window.state.columns.ids[0]))
         settle(window)
         window.activateWindow()
         window.context.actions["why"].trigger()

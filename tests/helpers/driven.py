@@ -80,7 +80,7 @@ def _there(window: MainWindow) -> dict[str, Any]:
         "library": str(state.path) if state.path else None,
         "cases": len(state.columns),
         "metrics": [metric.name for metric in state.library.metrics] if state.library else [],
-        "judged": state.judged,
+        "judged": state.judgement_count,
         "ledger": state.ledger,
         "ranked": len(state.ranking.ranked) if state.ranking else 0,
         "told": [[one.level, one.what, one.hint] for one in window.context.messages.history],
@@ -106,7 +106,7 @@ def main() -> None:
     context, grid = window.context, window.panels.ranking.grid
 
     def ask(case: int) -> None:
-        search_operations.ask(context, Query(case=window.state.columns.ids[case]))
+        search_operations.submit_query(context, Query(case=window.state.columns.ids[case]))
 
     def judge(ranks: list[int], verdict: int) -> None:
         """One after another, as fast as the window takes them."""

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.command_entries import Entry
+from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.shell.icons import icon, icon_names
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge
@@ -84,7 +84,7 @@ def states() -> QWidget:
     cards.setFixedHeight(152)
     cards.set_judging(True)
     cards.set_source(ThumbnailLoader(answer, cards))
-    cards.set_deck(sample_deck(9))
+    cards.set_model(sample_deck(9))
     cards.set_current(1)
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
@@ -131,7 +131,7 @@ def grid() -> QWidget:
         shown.set_source(images)
         shown.set_rows(rows)
         shown.set_judging(ranked)
-        shown.set_deck(sample_deck(ranked=ranked))
+        shown.set_model(sample_deck(ranked=ranked))
         shown.set_current(4 if rows else 1)
         if width:
             shown.setFixedWidth(width)
@@ -155,15 +155,15 @@ def palette() -> QWidget:
     made = CommandPalette(page)
     made.open(
         [
-            Entry("Train chosen learners", "Metric", page.update, "Ctrl+T", "play"),
-            Entry("Pause training BDM+V 0.4", "Jobs", page.update, "", "pause"),
-            Entry("Extract features…", "Features", page.update, "Ctrl+E", "layers"),
-            Entry("Export training curve…", "Evaluation", page.update, "", "export"),
-            Entry("Show split: training cases only", "Library", page.update, "", "grid"),
-            Entry("Overlay: transverse views only", "View", page.update, "", "eye"),
-            Entry("Undo last judgement, not like rank 4", "Refine", page.update, "Ctrl+Z", "undo"),
-            Entry("Try the demo", "File", page.update, "Ctrl+D", "play"),
-            Entry("Create report…", "File", page.update, "Ctrl+R", "export", enabled=False),
+            CommandEntry("Train chosen learners", "Metric", page.update, "Ctrl+T", "play"),
+            CommandEntry("Pause training BDM+V 0.4", "Jobs", page.update, "", "pause"),
+            CommandEntry("Extract features…", "Features", page.update, "Ctrl+E", "layers"),
+            CommandEntry("Export training curve…", "Evaluation", page.update, "", "export"),
+            CommandEntry("Show split: training cases only", "Library", page.update, "", "grid"),
+            CommandEntry("Overlay: transverse views only", "View", page.update, "", "eye"),
+            CommandEntry("Undo last judgement, not like rank 4", "Refine", page.update, "Ctrl+Z", "undo"),
+            CommandEntry("Try the demo", "File", page.update, "Ctrl+D", "play"),
+            CommandEntry("Create report…", "File", page.update, "Ctrl+R", "export", enabled=False),
         ]
     )
     made.field.setText("tr")
@@ -260,7 +260,7 @@ def _library() -> QWidget:
     cases = CaseGrid()
     cases.set_rows(True)
     cases.set_source(ThumbnailLoader(answer, cases))
-    cases.set_deck(sample_deck(ranked=False))
+    cases.set_model(sample_deck(ranked=False))
     cases.set_current(3)
     column.addWidget(cases, 1)
     return panel

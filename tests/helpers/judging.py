@@ -30,5 +30,5 @@ def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
 
 def ask_case(context: Context, jobs: HeldJobs, place: int = 0) -> None:
     """Ask with the case at ``place``, and wait for the ranking."""
-    search_operations.ask(context, Query(case=context.state.columns.ids[place]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[place]))
     jobs.let_run()

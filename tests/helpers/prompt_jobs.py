@@ -29,7 +29,7 @@ class PromptJobs(Jobs):
         super().__init__(parent)
         self._tasks = PromptTasks()
 
-    def warm(self, lane: Lane, function: object) -> None:
+    def preload(self, lane: Lane, function: object) -> None:
         """There is no process to warm up."""
 
     def wait(self, job: Job, seconds: float = 10.0) -> None:

@@ -27,7 +27,7 @@ def flush() -> None:
 
 def asked(window: MainWindow) -> None:
     """Ask with the first case, and wait for the ranking."""
-    search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+    search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
     wait_for(window, lambda: window.state.ranking is not None)
 
 

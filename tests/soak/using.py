@@ -43,7 +43,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     settle(window)
     ids = window.state.columns.ids
     for case in range(4):
-        search_operations.ask(context, Query(case=ids[(number + 7 * case) % len(ids)]))
+        search_operations.submit_query(context, Query(case=ids[(number + 7 * case) % len(ids)]))
         settle(window)
     window.panels.ranking.grid.setFocus()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Minus):
@@ -65,11 +65,11 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _compare_metrics(window)
     _map(window)
     _keep(window, ids)
-    search_operations.ask(context, Query(image=made / "files" / "image.png"))
+    search_operations.submit_query(context, Query(image=made / "files" / "image.png"))
     settle(window)
     libraries.import_source(context, made / "images", library, "auto")
     settle(window)
-    search_operations.ask(context, Query(case=ids[0]))
+    search_operations.submit_query(context, Query(case=ids[0]))
     settle(window)
     report = out / REPORTS[number % len(REPORTS)]
     report_operations.write_report(context, report)
@@ -94,7 +94,7 @@ def _judge(window: MainWindow, case: str) -> None:
     state, grid = window.state, window.panels.ranking.grid
     window.parts.layout.show_side("refine")
     state.change_search(ledger=new_ledger())
-    search_operations.ask(window.context, Query(case=case))
+    search_operations.submit_query(window.context, Query(case=case))
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
@@ -105,10 +105,10 @@ def _judge(window: MainWindow, case: str) -> None:
         grid.set_current(next(case.row for case in ranked if case.row not in said))
         window.context.actions[command].trigger()
         settle(window)
-    _expect(state.judged == 3, "three thumbs are kept")
+    _expect(state.judgement_count == 3, "three thumbs are kept")
     window.context.actions["undo_judgement"].trigger()
     settle(window)
-    _expect(state.judged == 2, "one is taken back")
+    _expect(state.judgement_count == 2, "one is taken back")
     window.context.actions["redo_judgement"].trigger()
     settle(window)
     window.panels.side.refine.scores.strength.setValue(60)
@@ -119,7 +119,7 @@ def _judge(window: MainWindow, case: str) -> None:
     settle(window)
     examples.clear(window.context)
     settle(window)
-    _expect(state.judged == 3, "it is redone")
+    _expect(state.judgement_count == 3, "it is redone")
 
 
 def _answer(window: MainWindow) -> None:
@@ -195,7 +195,9 @@ def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     saved_searches.save(context, "kept")
     settle(window)
     query = state.query
-    search_operations.ask(context, Query(case=next(case for case in ids if Query(case=case) != query)))
+    search_operations.submit_query(
+        context, Query(case=next(case for case in ids if Query(case=case) != query))
+    )
     settle(window)
     window.context.actions["searches"].trigger()
     settle(window)

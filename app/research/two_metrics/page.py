@@ -190,7 +190,7 @@ class TwoMetricsPage(FullPage):
     @property
     def _refined(self) -> bool:
         """Whether the present ranking is other than its metric's alone."""
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         if search is None or asked is None:
             return False
         return bool(search.moved or search.without or search.diverse or any(asked.shifts))
@@ -285,7 +285,7 @@ class TwoMetricsPage(FullPage):
     def _of_others(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
         """What refines every query and not the present one alone: judgements in force, how strongly they are
         followed, and groups left out."""
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         if search is None:
             return (), 0.0, ()
         told = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
@@ -324,7 +324,7 @@ class TwoMetricsPage(FullPage):
         index = self._state.columns.index_of_row(row)
         if index >= 0:
             self.which.set_value(ONE)
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
             self._renew()
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 

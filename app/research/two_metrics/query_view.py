@@ -57,7 +57,7 @@ class QueryImage:
             tr("Opening the image"),
             function,
             *args,
-            lane=Lane.LOOK,
+            lane=Lane.READ,
             channel="two metrics image",
             quiet=True,
         )

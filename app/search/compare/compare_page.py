@@ -170,7 +170,7 @@ class ComparePage(FullPage):
         self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
         distances = np.array([case.distance for case in self._shown], dtype=np.float64)
-        self.strip.set_deck(CaseModel(columns, order, distances))
+        self.strip.set_model(CaseModel(columns, order, distances))
         if not self._shown and self.isVisible():
             self.closed.emit()
 
@@ -190,7 +190,7 @@ class ComparePage(FullPage):
             columns.finding_name(index),
             int(columns.finding[index]),
             columns.letters.get(columns.finding_name(index) or "", "?"),
-            tr("distance {distance}", distance=self.strip.deck().distance_text(place)),
+            tr("distance {distance}", distance=self.strip.model().distance_text(place)),
         )
         self._open(1, view_images.view_case, self._state.path, case_row)
 
@@ -218,7 +218,7 @@ class ComparePage(FullPage):
                 tr("Opening the image"),
                 function,
                 *args,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 channel=f"compare{side}",
                 quiet=True,
             )
@@ -319,7 +319,7 @@ class ComparePage(FullPage):
         case, region = self.current_case(), self.drawn
         if case is not None and region is not None:
             self.closed.emit()
-            search_operations.ask(self._context, Query(case=case, region=region))
+            search_operations.submit_query(self._context, Query(case=case, region=region))
 
     def make_menu(self, side: int) -> QMenu:
         """What can be done with one of the images; deletes itself when it closes."""

@@ -56,7 +56,7 @@ class Concepts(QObject):
 
     @property
     def there(self) -> set[str]:
-        """What commands can need, as far as it is there; see :attr:`semblance.app.shell.state.State.there`."""
+        """What commands can need, as far as it is there; see :attr:`semblance.app.shell.state.State.available`."""
         writable = self._state.library is not None and self._state.library.writable
         return ({"concepts"} if self.facts and writable else set()) | (
             {"concepts changed"} if self._undo else set()
@@ -209,7 +209,7 @@ class Concepts(QObject):
             self._context.messages.info(tr("Concepts need a metric. Train one first."))
             return
         # What was being read is older than what this call answers with.
-        self._context.jobs.drop(_CHANNEL)
+        self._context.jobs.cancel_channel(_CHANNEL)
         self._job(function, path, metric.name, *args, then=then, **more)
 
     def _job(
@@ -222,7 +222,7 @@ class Concepts(QObject):
         **more: Any,
     ) -> None:
         job = self._context.jobs.run(
-            tr("Concepts"), function, path, *args, lane=Lane.ASK, quiet=True, channel=channel, **more
+            tr("Concepts"), function, path, *args, lane=Lane.SEARCH, quiet=True, channel=channel, **more
         )
 
         def show(facts: tuple[ConceptFacts, ...]) -> None:

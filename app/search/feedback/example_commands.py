@@ -49,7 +49,7 @@ class ExampleCommands(QObject):
     def add_file(self) -> None:
         """An image from outside, as a positive example."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Add an image as example"), "", search_operations.FILES
+            self._parent, tr("Add an image as example"), "", search_operations.FILE_FILTER
         )
         if chosen:
             examples.add_file(self._context, Path(chosen), like=True)

@@ -113,7 +113,7 @@ class ExamplesSection(QWidget):
         )
         menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
-        menu.addAction(tr("Search with it"), lambda: search_operations.ask(self._context, example))
+        menu.addAction(tr("Search with it"), lambda: search_operations.submit_query(self._context, example))
         return menu
 
     def _name(self, example: Query) -> str:
@@ -126,7 +126,7 @@ class ExamplesSection(QWidget):
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _tell(self) -> None:
-        search, asked = self._state.search, self._state.asked
+        search, asked = self._state.search, self._state.ranked_search
         count = len(self._tiles)
         self.setVisible(search is not None)
         self.header.set_note("" if count else _HINT)
@@ -162,7 +162,7 @@ class ExamplesSection(QWidget):
     def _fetch(self, example: Query) -> None:
         self._asked_for.add(example)
         job = self._context.jobs.run(
-            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+            tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.READ, quiet=True
         )
 
         def show(found: CardImage | None) -> None:

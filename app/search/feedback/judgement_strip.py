@@ -42,14 +42,14 @@ class JudgementStrip(QWidget):
         self._renew()
 
     def _renew(self) -> None:
-        state, judged = self._state, self._state.judged
+        state, judged = self._state, self._state.judgement_count
         self.setVisible(judged > 0)
-        if state.asked is None or not judged:
+        if state.ranked_search is None or not judged:
             return
         rows = LedgerRows()
-        in_force = [entry for entry in state.asked.entries if entry.undone is None]
+        in_force = [entry for entry in state.ranked_search.entries if entry.undone is None]
         rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
-        ranks = {case.row: case.rank for case in state.asked.result.ranked}
+        ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
         self.head.set_note(format_number(judged, ","))
         self.head.set_action_enabled(state.library is not None and state.library.writable)

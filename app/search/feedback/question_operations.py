@@ -37,7 +37,7 @@ def ask(
         state.search,
         list(passed),
         about=about,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=channel,
         quiet=True,
     )
@@ -61,7 +61,7 @@ def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], No
         refine_metric.held_out_score,
         state.path,
         state.search,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel="curve of clicks",
         quiet=True,
     )

@@ -184,7 +184,7 @@ class QuestionSession(QObject):
 
     def _tell_end(self) -> None:
         self.problem = Nothing(
-            tr("All cases were judged") if self._state.judged else tr("No questions left"),
+            tr("All cases were judged") if self._state.judgement_count else tr("No questions left"),
             tr("Questions use training data of patients other than the query's."),
         )
 
@@ -196,7 +196,7 @@ class QuestionSession(QObject):
 
     def _leave_judged(self) -> None:
         """A case asked about that was judged otherwise meanwhile is asked about no more."""
-        asked, shown = self._state.asked, self.question
+        asked, shown = self._state.ranked_search, self.question
         if asked is None or shown is None or self._job is not None:
             return
         judged = {

@@ -156,7 +156,7 @@ class QuestionsPage(FullPage):
             self._ledger = self._state.ledger
             self.side.clear()
         self._show()
-        judged = self._state.judged
+        judged = self._state.judgement_count
         if self._state.can_judge:
             question_operations.fetch_curve_score(
                 self._context, lambda score: self.side.show_score(judged, score)
@@ -176,7 +176,7 @@ class QuestionsPage(FullPage):
 
     def _show(self) -> None:
         asked, problem = self.questions.question, self.questions.problem
-        self.side.tell(self.questions.answered, self._state.judged)
+        self.side.tell(self.questions.answered, self._state.judgement_count)
         self.undo.setEnabled(self.questions.can_undo)
         for button in self.buttons.values():
             button.setEnabled(asked is not None)
@@ -218,7 +218,7 @@ class QuestionsPage(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.READ, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))

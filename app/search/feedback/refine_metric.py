@@ -67,16 +67,16 @@ def _change(context: Context, function: Callable[..., RankedSearch], *args: Any,
     path = state.path
     if path is None or search is None:
         return None
-    for channel in (_INFLUENCE, _SCORE, search_operations.READY):
-        context.jobs.drop(channel)
+    for channel in (_INFLUENCE, _SCORE, search_operations.PRELOAD):
+        context.jobs.cancel_channel(channel)
     job = context.jobs.run(
         tr("Saving a judgement"),
         function,
         path,
         search,
         *args,
-        k=search_operations.SHOWN,
-        lane=Lane.ASK,
+        k=search_operations.MAX_RESULTS,
+        lane=Lane.SEARCH,
         quiet=True,
         **more,
     )
@@ -85,13 +85,13 @@ def _change(context: Context, function: Callable[..., RankedSearch], *args: Any,
     def show(asked: RankedSearch) -> None:
         # Where something else is asked by now, its own ranking comes or is there already.
         if state.path == path and state.search == asked.search:
-            state.set_asked(asked)
+            state.set_ranked_search(asked)
 
     def fail(error: SemblanceError) -> None:
         context.messages.error(error)
         if state.path == path:
             # What was shown as judged is not.
-            state.set_asked(state.asked)
+            state.set_ranked_search(state.ranked_search)
 
     job.done.connect(show)
     job.failed.connect(fail)
@@ -118,7 +118,7 @@ def check_metric(context: Context) -> None:
 
     # A metric that cannot even be opened has failed to rank, and that was told.
     context.jobs.run(
-        "", refine_metric.refusal, path, metric, lane=Lane.ASK, channel="refusal", quiet=True
+        "", refine_metric.refusal, path, metric, lane=Lane.SEARCH, channel="refusal", quiet=True
     ).done.connect(told)
 
 
@@ -133,7 +133,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
         state.path,
         state.search,
         k=k,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=_INFLUENCE,
     )
     return context.follow(job, then)
@@ -145,7 +145,13 @@ def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        "", refine_metric.held_out_score, state.path, state.search, lane=Lane.ASK, channel=_SCORE, quiet=True
+        "",
+        refine_metric.held_out_score,
+        state.path,
+        state.search,
+        lane=Lane.SEARCH,
+        channel=_SCORE,
+        quiet=True,
     )
     job.done.connect(then)
     return job
@@ -158,11 +164,11 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     """
     state, search = context.state, context.state.search
     path = state.path
-    if path is None or search is None or state.asked is None:
+    if path is None or search is None or state.ranked_search is None:
         return None
     mine = author(context)
     context.settings.set_text(AUTHOR, "" if by == account() else by)
-    said = {e.judgement.author for e in state.asked.entries if e.undone is None}
+    said = {e.judgement.author for e in state.ranked_search.entries if e.undone is None}
     authors = sorted({by if one == mine else one for one in said} - {""})
     job = context.jobs.run(
         tr("Saving {name}", name=name),
@@ -171,7 +177,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
         search,
         name,
         authors=authors,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
     )
 
     def choose() -> None:
@@ -205,7 +211,7 @@ def _score(context: Context, path: Path, name: str) -> None:
 
     def show(_scores: object) -> None:
         if context.state.path == path:
-            library_operations.renew(context, lambda: search_operations.rank_by_scored(context, name))
+            library_operations.renew(context, lambda: search_operations.rank_after_scoring(context, name))
 
     job.done.connect(show)
     job.failed.connect(tell)

@@ -187,7 +187,7 @@ class RefinePanel(Panel):
 
     def _renew(self) -> None:
         self._stale = False
-        state, asked = self._state, self._state.asked
+        state, asked = self._state, self._state.ranked_search
         entries = asked.entries if asked is not None else ()
         if asked is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
@@ -241,7 +241,7 @@ class RefinePanel(Panel):
         self._tell_detail(current.id if current is not None else NONE)
         self.scores.follow(asked)
         writable = state.library is not None and state.library.writable
-        judged, undone = state.judged > 0, state.judged < len(entries)
+        judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
         enable(
             {
                 self.save: judged and writable and state.refusal is None,
@@ -256,14 +256,14 @@ class RefinePanel(Panel):
         # The longer word for hiding needs the room.
         note = f"{total:,}" if self._influence_of else tr("{n:,} in the ledger", n=total)
         self.head.set_note(note if total else "")
-        shown = self._state.judged > 0 and self._state.refusal is None
+        shown = self._state.judgement_count > 0 and self._state.refusal is None
         self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
 
     def _tell_detail(self, entry: int) -> None:
         """What disagrees with the judgement looked at: every click that does, and what to do."""
         row = self.rows.row_of(entry)
         against = row.against if row is not None else ()
-        count = len(self._state.asked.contradictions) if self._state.asked is not None else 0
+        count = len(self._state.ranked_search.contradictions) if self._state.ranked_search is not None else 0
         self.detail.setVisible(count > 0)
         if row is None or not against:
             told = tr_n("{n} contradiction", "{n} contradictions", count)

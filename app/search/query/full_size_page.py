@@ -197,7 +197,7 @@ class FullSizePage(FullPage):
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
+            tr("Opening the image"), function, *args, lane=Lane.READ, channel="large", quiet=True
         )
 
     def leave(self) -> None:
@@ -324,7 +324,7 @@ class FullSizePage(FullPage):
     def _search(self) -> None:
         if self._source is not None:
             region = self._region.drawn if self.search_with.value() == REGION else None
-            search_operations.ask(
+            search_operations.submit_query(
                 self._context, Query(case=self._source.case, image=self._source.image, region=region)
             )
 

@@ -154,7 +154,7 @@ class QueryPanel(Panel):
 
     def search_whole_image(self) -> None:
         """Search with the whole image; the region stays drawn, set aside."""
-        search_operations.ask_region(self._context, None)
+        search_operations.submit_region(self._context, None)
 
     @property
     def shows_query(self) -> bool:
@@ -167,19 +167,19 @@ class QueryPanel(Panel):
             self,
             tr("Search with an image"),
             "",
-            search_operations.FILES,
+            search_operations.FILE_FILTER,
         )
         if name:
             self.search_with_file(Path(name))
 
     def search_with_file(self, path: Path) -> None:
         """Search with an image from outside the library."""
-        search_operations.ask(self._context, Query(image=path))
+        search_operations.submit_query(self._context, Query(image=path))
 
     def _ask_row(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
     # Following the query
 
@@ -212,7 +212,7 @@ class QueryPanel(Panel):
     def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
             job = self._context.jobs.run(
-                tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
+                tr("Opening the image"), function, *args, lane=Lane.READ, channel="view", quiet=True
             )
         except SemblanceError as error:
             self._fail(error)

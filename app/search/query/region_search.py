@@ -78,7 +78,7 @@ class RegionSearch(QObject):
 
     def _ask(self, region: Region | None) -> None:
         if self._pane.view.editable and self.live:
-            search_operations.ask_region(self._context, self._pane.placed(region))
+            search_operations.submit_region(self._context, self._pane.placed(region))
         self.update_controls()
 
     def _outline(self, where: tuple[int, int] | Region | None) -> None:
@@ -94,7 +94,7 @@ class RegionSearch(QObject):
         if not self._pane.view.editable:
             return
         if self.live:
-            search_operations.ask_region(self._context, self.drawn if key == REGION else None)
+            search_operations.submit_region(self._context, self.drawn if key == REGION else None)
         else:
             self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)
             self.update_controls()

@@ -56,7 +56,7 @@ class SearchAutosave(QObject):
         if library is None or not library.writable or self._state.query is None:
             return
         self.look()
-        memory = self._state.memory()
+        memory = self._state.search_record()
         if memory == self._kept:
             return
         self._kept = memory
@@ -66,7 +66,7 @@ class SearchAutosave(QObject):
             saved_searches.save_current,
             library.path,
             memory,
-            lane=Lane.ASK,
+            lane=Lane.SEARCH,
             channel=f"keep {library.path}",
             quiet=True,
         ).failed.connect(self._context.messages.error)
@@ -99,7 +99,7 @@ def save(context: Context, name: str) -> Job | None:
     if state.path is None or state.query is None:
         return None
     path = state.path
-    job = _run(context, saved_searches.save, name, state.memory())
+    job = _run(context, saved_searches.save, name, state.search_record())
 
     def done(given: str) -> None:
         if state.path == path:
@@ -116,7 +116,7 @@ def branch(context: Context, name: str) -> Job | None:
     if state.path is None or state.query is None:
         return None
     path, before = state.path, state.search_name
-    job = _run(context, saved_searches.branch, name, state.memory())
+    job = _run(context, saved_searches.branch, name, state.search_record())
 
     def done(search: Search) -> None:
         if state.path != path:
@@ -152,8 +152,8 @@ def reopen(context: Context, name: str) -> Job | None:
 
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Put a reopened search into the window."""
-    search_operations.take_over(context, found)
-    context.state.set_asked(found.asked)
+    search_operations.restore_search(context, found)
+    context.state.set_ranked_search(found.asked)
     context.state.restore_view(found.view)
     if found.notes:
         again = "" if found.is_current else tr("Choose Search > Search again (F5) to update it.")
@@ -213,7 +213,7 @@ def restore(context: Context, token: str) -> Job | None:
 
 def _run(context: Context, function: Callable[..., Any], *args: Any, channel: str | None = None) -> Job:
     job = context.jobs.run(
-        tr("Searches"), function, context.state.path, *args, lane=Lane.ASK, channel=channel, quiet=True
+        tr("Searches"), function, context.state.path, *args, lane=Lane.SEARCH, channel=channel, quiet=True
     )
     job.failed.connect(context.messages.error)
     return job

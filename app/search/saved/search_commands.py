@@ -45,9 +45,9 @@ class SearchCommands(QObject):
     def ask_with_file(self) -> None:
         """Search with an image file of the user's choice."""
         title = tr("Search with an image")
-        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILES)
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILE_FILTER)
         if chosen:
-            search_operations.ask(self._context, Query(image=Path(chosen)))
+            search_operations.submit_query(self._context, Query(image=Path(chosen)))
 
     def save(self) -> None:
         """Keep the present search under a name."""

@@ -41,11 +41,11 @@ class CardFeedback(QObject):
         self._known: tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None = None
         #: Library and metric of which is known, or asked, whether clicks can refine it.
         self._checked: tuple[Path | None, str] = (None, "")
-        self.bar = CompareBar(grid.comparing.cancel)
+        self.bar = CompareBar(grid.comparison.cancel)
         grid.set_multiple(True)
         grid.judged.connect(self._thumb)
-        grid.comparing.compared.connect(self.compare)
-        grid.comparing.changed.connect(self._tell_comparing)
+        grid.comparison.compared.connect(self.compare)
+        grid.comparison.changed.connect(self._tell_comparing)
         self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._offer)
         self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._forget)
         self._offer()
@@ -90,7 +90,7 @@ class CardFeedback(QObject):
 
     def compare_current(self) -> None:
         """The current case is the closer one; or, once there is one, the farther."""
-        current, comparing = self._grid.current(), self._grid.comparing
+        current, comparing = self._grid.current(), self._grid.comparison
         if current != NONE and not comparing.finish(current):
             comparing.cancel() if comparing.pending else comparing.begin(current)
 
@@ -107,7 +107,7 @@ class CardFeedback(QObject):
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == verdict for row in rows))
         if len(rows) == 1:
-            waiting = self._grid.comparing.closer
+            waiting = self._grid.comparison.closer
             words = (
                 tr("Mark as closer than…") if waiting in (NONE, rows[0]) else tr("Mark as the farther case")
             )
@@ -117,7 +117,7 @@ class CardFeedback(QObject):
 
     def _kept(self) -> dict[int, tuple[int, int]]:
         """(verdict, id of the judgement) by catalogue row, of those in force about the present query."""
-        search, asked, columns = self._state.search, self._state.asked, self._state.columns
+        search, asked, columns = self._state.search, self._state.ranked_search, self._state.columns
         if search is None or asked is None:
             return {}
         key = (asked, search.query, columns)
@@ -152,7 +152,7 @@ class CardFeedback(QObject):
 
     def _forget(self) -> None:
         self._on_the_way.clear()
-        self._grid.comparing.cancel()
+        self._grid.comparison.cancel()
 
     def _offer(self) -> None:
         metric = self._state.metric.name if self._state.metric else ""
@@ -175,8 +175,8 @@ class CardFeedback(QObject):
         return columns.ids[columns.index_of_row(row)]
 
     def _on_screen(self) -> list[str]:
-        deck = self._grid.deck()
-        return [deck.columns.ids[deck.index(place)] for place in self._grid.visible_places()][:SHOWN]
+        model = self._grid.model()
+        return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:SHOWN]
 
 
 class CompareBar(QFrame):

@@ -73,7 +73,7 @@ class OtherDiagnoses(QFrame):
         def tell(groups: list[str]) -> None:
             self._tell_differences(dict(zip(rows, groups, strict=True)))
 
-        search_operations.differences(self._context, [case.case_id for case in cases], tell)
+        search_operations.find_differences(self._context, [case.case_id for case in cases], tell)
 
     def set_low(self, low: bool) -> None:
         """With little room: one line."""

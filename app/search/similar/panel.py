@@ -66,7 +66,7 @@ class RankingPanel(Panel):
             # Where they do not fit they are hidden: they must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
-        self.near_duplicates.toggled.connect(lambda on: self._option(fold_alike=on))
+        self.near_duplicates.toggled.connect(lambda on: self._option(group_duplicates=on))
 
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
@@ -137,7 +137,7 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         usual = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
-        return self._not_all(ranking) or adjustments_text(self._state.asked) or usual
+        return self._not_all(ranking) or adjustments_text(self._state.ranked_search) or usual
 
     def _not_all(self, ranking: SearchResult) -> str:
         """ "200 of 250", where cases were not compared for lack of features; else nothing."""
@@ -152,15 +152,15 @@ class RankingPanel(Panel):
         self.view.set_value(name)
         self.grid.set_rows(name == "list")
 
-    def _option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
-        before = (self._state.hide_same_patient, self._state.fold_alike)
-        self._state.set_option(hide_same_patient=hide_same_patient, fold_alike=fold_alike)
-        if before != (self._state.hide_same_patient, self._state.fold_alike):
+    def _option(self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None) -> None:
+        before = (self._state.hide_same_patient, self._state.group_duplicates)
+        self._state.set_option(hide_same_patient=hide_same_patient, group_duplicates=group_duplicates)
+        if before != (self._state.hide_same_patient, self._state.group_duplicates):
             search_operations.rank(self._context)
 
     def _follow_options(self) -> None:
         self.same_patient.setChecked(self._state.hide_same_patient)
-        self.near_duplicates.setChecked(self._state.fold_alike)
+        self.near_duplicates.setChecked(self._state.group_duplicates)
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
@@ -173,16 +173,16 @@ class RankingPanel(Panel):
             self._strip.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
-            self.grid.set_deck(CaseModel(columns))
+            self.grid.set_model(CaseModel(columns))
             self._say_what_next()
             return
         same, self._shown = ranking.query == self._shown, ranking.query
         self._unfolded &= {case.row for case in ranking.ranked} if same else set()
         glide = same and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_deck(self._deck(ranking, columns), keep_place=same, glide=glide)
+        self.grid.set_model(self._deck(ranking, columns), keep_place=same, glide=glide)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
-        self.notice.show_ranking(ranking, self._state.unusual)
+        self.notice.show_ranking(ranking, self._state.no_match_rate)
         if ranking is not self._told_others:
             self._told_others = ranking
             self.others.show_ranking(ranking, columns)
@@ -220,15 +220,15 @@ class RankingPanel(Panel):
         stands = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
         if stands is not None and stands.alike:
             self._unfolded ^= {stands.row}
-            self.grid.set_deck(self._deck(ranking, self._state.columns), keep_place=True)
+            self.grid.set_model(self._deck(ranking, self._state.columns), keep_place=True)
 
     def _show_other(self, case_row: int) -> None:
         """Bring a case of the row below to the eye where the ranking has it."""
-        if self.grid.deck().place_of(case_row) >= 0:
+        if self.grid.model().place_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
     def _deck(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
-        asked = self._state.asked
+        asked = self._state.ranked_search
         moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
         lines: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, moved, strict=True):
@@ -327,7 +327,7 @@ class RankingPanel(Panel):
     def _ask(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
-            search_operations.ask(self._context, Query(case=self._state.columns.ids[index]))
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
 
 def adjustments_text(asked: RankedSearch | None) -> str:

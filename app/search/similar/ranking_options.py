@@ -65,15 +65,15 @@ class RankingOptions(QObject):
         self._change(unusual=rate)
 
     def _change(self, **changes: float) -> None:
-        before = (self._state.diverse, self._state.unusual)
+        before = (self._state.diverse, self._state.no_match_rate)
         self._state.change_search(**changes)
-        if before != (self._state.diverse, self._state.unusual):
+        if before != (self._state.diverse, self._state.no_match_rate):
             search_operations.rank(self._context)
 
     def _follow(self) -> None:
         self.diverse.setChecked(self._state.diverse > 0.0)
         for action in self._rates.actions():
-            action.setChecked(action.data() == self._state.unusual)
+            action.setChecked(action.data() == self._state.no_match_rate)
 
 
 def rate_text(rate: float) -> str:

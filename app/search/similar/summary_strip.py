@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView, Pole
-from semblance.app.shell.measured_on import measured_words
+from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -187,7 +187,7 @@ class SummaryStrip(QFrame):
             high=high,
         )
         for widget in (self.estimate, self.scale):
-            on = measured_words(vote.measured_on or "")
+            on = measured_text(vote.measured_on or "")
             widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=words, what=on))
             widget.setToolTip(plain_tip(f"{words}.\n{_WHAT}"))
         if stale:

@@ -61,7 +61,7 @@ class QueryWindowLevel(QObject):
                 rows,
                 _SIDE,
                 window_level,
-                lane=Lane.LOOK,
+                lane=Lane.READ,
                 quiet=True,
             )
         except SemblanceError as error:

@@ -30,7 +30,7 @@ def explain(
     """``told`` why ``case`` is at ``distance`` in a ranking; an explanation still under way is dropped."""
     if context.state.path is None:
         return
-    context.jobs.drop(search_operations.READY)
+    context.jobs.cancel_channel(search_operations.PRELOAD)
     job = context.jobs.run(
         tr("Explaining"),
         explain_distance.explain_distance,
@@ -38,7 +38,7 @@ def explain(
         asked.search,
         case,
         shown=distance,
-        lane=Lane.ASK,
+        lane=Lane.SEARCH,
         channel=WHY,
         quiet=True,
     )
@@ -79,8 +79,8 @@ def make_ready(context: Context, search: Search) -> None:
         explain_distance.preload_feature_groups,
         context.state.path,
         search,
-        lane=Lane.ASK,
-        channel=search_operations.READY,
+        lane=Lane.SEARCH,
+        channel=search_operations.PRELOAD,
         quiet=True,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.measured_on import measured_words
+from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.fact_list import FactList
@@ -72,7 +72,7 @@ class MetricSection(QWidget):
             return
         told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
         self.facts.set_fact(
-            _ACCURACY, told, tr("Tested on {what}", what=measured_words(scored.scores.measured_on))
+            _ACCURACY, told, tr("Tested on {what}", what=measured_text(scored.scores.measured_on))
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

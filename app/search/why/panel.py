@@ -121,7 +121,7 @@ class WhyPanel(Panel):
         return next((line for line in ranking.ranked if line.row == self._wanted), ranking.ranked[0])
 
     def _renew(self) -> None:
-        asked, line = self._state.asked, self._line()
+        asked, line = self._state.ranked_search, self._line()
         if asked is None or line is None:
             self._forget()
             self._say_what_next()
@@ -143,12 +143,12 @@ class WhyPanel(Panel):
 
     def _make_ready(self) -> None:
         """The first group that is unticked shall not wait for all features to be read."""
-        if self._state.asked is not None and self.isVisible():
-            explain_distance.make_ready(self._context, self._state.asked.search)
+        if self._state.ranked_search is not None and self.isVisible():
+            explain_distance.make_ready(self._context, self._state.ranked_search.search)
 
     def _forget(self) -> None:
         self._quiet.stop()
-        self._context.jobs.drop(explain_distance.WHY)
+        self._context.jobs.cancel_channel(explain_distance.WHY)
         self._asked_for = self._why = None
         self.images.forget()
 

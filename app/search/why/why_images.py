@@ -73,7 +73,7 @@ class WhyImages(QWidget):
 
     def forget(self) -> None:
         """Nothing is compared any more, and what is under way comes too late."""
-        self._context.jobs.drop(explain_distance.IMAGES)
+        self._context.jobs.cancel_channel(explain_distance.IMAGES)
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")

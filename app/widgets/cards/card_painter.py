@@ -99,7 +99,7 @@ class CardPainter:
     def __init__(
         self,
         painter: QPainter,
-        deck: CaseModel,
+        model: CaseModel,
         layout: CardLayout,
         source: ThumbnailSource | None,
         images: ScaledImages,
@@ -107,10 +107,10 @@ class CardPainter:
         *,
         judging: bool,
     ) -> None:
-        self._painter, self._deck, self._layout = painter, deck, layout
+        self._painter, self._model, self._layout = painter, model, layout
         self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
         self._theme: Theme = theme()
-        self._letters = deck.columns.letters
+        self._letters = model.columns.letters
         self._small, self._base = text_cache(SMALL), text_cache(BASE)
         self._bold = text_cache(SMALL, 600)
         images.begin(layout.thumb, ratio)
@@ -125,15 +125,15 @@ class CardPainter:
     # A card
 
     def _card(self, place: int, at: QRect, state: CardState) -> None:
-        painter, tokens, deck = self._painter, self._theme, self._deck
+        painter, tokens, model = self._painter, self._theme, self._model
         self._back(at, state)
         side = self._layout.thumb
         square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
         self._image(place, square)
-        if deck.ranked:
-            self._mark(square, str(deck.rank(place)), deck.shift(place))
-        if deck.alike is not None and deck.alike[place] > 0:
-            self._mark(square, tr("+{n} near-duplicates", n=deck.alike[place]), at_bottom=True)
+        if model.ranked:
+            self._mark(square, str(model.rank(place)), model.shift(place))
+        if model.alike is not None and model.alike[place] > 0:
+            self._mark(square, tr("+{n} near-duplicates", n=model.alike[place]), at_bottom=True)
         if state.role:
             self._role(square, state.role)
 
@@ -142,19 +142,19 @@ class CardPainter:
         if self._offers_thumbs(place, state):
             self._thumbs(thumbs(line), place)
             word_room -= thumbs_width() + 2
-        index = deck.index(place)
-        if deck.waiting is not None and deck.waiting[place]:
+        index = model.index(place)
+        if model.waiting is not None and model.waiting[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
             self._chip(index, QPoint(line.x(), line.y()))
             where = QRect(line.x() + line.height() + 4, line.y(), word_room, line.height())
             self._small.draw(
-                self._painter, where, deck.columns.finding_name(index) or tr("unknown"), tokens.text
+                self._painter, where, model.columns.finding_name(index) or tr("unknown"), tokens.text
             )
 
         lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
-        if deck.distances is None:
-            self._small.draw(self._painter, lower, deck.columns.labels[index], tokens.third, middle=True)
+        if model.distances is None:
+            self._small.draw(self._painter, lower, model.columns.labels[index], tokens.third, middle=True)
         else:
             self._bar(lower, place)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -180,10 +180,10 @@ class CardPainter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _image(self, place: int, square: QRect) -> None:
-        deck, tokens, painter = self._deck, self._theme, self._painter
-        case_row = deck.case_row(place)
+        model, tokens, painter = self._model, self._theme, self._painter
+        case_row = model.case_row(place)
         drawn = self._images.get(case_row)
-        state = int(deck.columns.state[deck.index(place)])
+        state = int(model.columns.state[model.index(place)])
         if drawn is None:
             image = None
             if self._source is not None and state == ImageState.OK:
@@ -210,7 +210,7 @@ class CardPainter:
             self._sign(square, "table", tr("row of a table"))
         elif state == ImageState.UNREADABLE or self._problem(case_row):
             self._sign(square, "warning", tr("could not be read"))
-        elif deck.waiting is not None and deck.waiting[place]:
+        elif model.waiting is not None and model.waiting[place]:
             self._waiting(square)
 
     def _problem(self, case_row: int) -> str:
@@ -258,11 +258,11 @@ class CardPainter:
         self._bold.draw(self._painter, band, text, self._theme.on_accent, CENTRE)
 
     def _offers_thumbs(self, place: int, state: CardState) -> bool:
-        judged = self._deck.judgements.get(self._deck.case_row(place), 0) != 0
+        judged = self._model.judgements.get(self._model.case_row(place), 0) != 0
         return self._judging and (state.current or state.hovered or state.selected or judged)
 
     def _thumbs(self, where: tuple[QRect, QRect], place: int) -> None:
-        judgement = self._deck.judgements.get(self._deck.case_row(place), 0)
+        judgement = self._model.judgements.get(self._model.case_row(place), 0)
         for name, verdict, at in zip(("plus", "minus"), (1, -1), where, strict=True):
             on = judgement == verdict
             shade = self._theme.accent if on else self._theme.third
@@ -270,23 +270,23 @@ class CardPainter:
             self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
 
     def _bar(self, line: QRect, place: int) -> None:
-        deck, tokens, painter = self._deck, self._theme, self._painter
-        assert deck.distances is not None
-        text = deck.distance_text(place)
+        model, tokens, painter = self._model, self._theme, self._painter
+        assert model.distances is not None
+        text = model.distance_text(place)
         # The same for all: bars are compared.
-        room = int(max(map(self._small.width, (deck.longest_distance, text)))) + 1
+        room = int(max(map(self._small.width, (model.longest_distance, text)))) + 1
         number = QRect(line.right() + 1 - room, line.y(), room, line.height())
         self._small.draw(self._painter, number, text, tokens.second, RIGHT)
         track = QRect(line.x(), line.center().y() - 1, line.width() - room - 8, 3)
         if track.width() > 8:
             painter.fillRect(track, colour(tokens.track))
-            track.setWidth(round(track.width() * deck.share(place)))
+            track.setWidth(round(track.width() * model.share(place)))
             painter.fillRect(track, colour(tokens.bar_fill))
 
     # A row of a list
 
     def _row(self, place: int, at: QRect, state: CardState) -> None:
-        deck, tokens, painter = self._deck, self._theme, self._painter
+        model, tokens, painter = self._model, self._theme, self._painter
         if state.current or state.hovered or state.selected:
             chosen = state.current or state.selected
             painter.fillRect(at, colour(tokens.selected if chosen else tokens.card_hover))
@@ -298,15 +298,15 @@ class CardPainter:
                 painter.setPen(colour(tokens.accent))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(at.adjusted(0, 0, -1, -1))
-        index = deck.index(place)
+        index = model.index(place)
         x = at.x() + 12
-        if deck.ranked:
+        if model.ranked:
             box = QRect(x, at.y(), tokens.px(28), at.height())
-            self._bold.draw(self._painter, box, str(deck.rank(place)), tokens.second, RIGHT)
+            self._bold.draw(self._painter, box, str(model.rank(place)), tokens.second, RIGHT)
             x += box.width() + 4
-            if deck.shifts is not None:
+            if model.shifts is not None:
                 moved = QRect(x, at.y(), tokens.px(30), at.height())
-                self._small.draw(self._painter, moved, deck.shift(place), tokens.third)
+                self._small.draw(self._painter, moved, model.shift(place), tokens.third)
                 x += moved.width()
             x += 6
         side = self._layout.thumb
@@ -317,17 +317,17 @@ class CardPainter:
         x += chip + 7
         x, right = self._row_ends(place, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._base.draw(self._painter, where, deck.columns.labels[index], tokens.text, middle=True)
+        self._base.draw(self._painter, where, model.columns.labels[index], tokens.text, middle=True)
 
     def _row_ends(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
         """Draw what a row has at its right; gives the left and right ends of what stays free."""
-        deck, tokens = self._deck, self._theme
+        model, tokens = self._model, self._theme
         right = at.right() - ROW_END
-        if deck.ranked:
+        if model.ranked:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
                 where = QRect(x, at.y(), wide, at.height())
-                word = deck.columns.finding_name(index) or tr("unknown")
+                word = model.columns.finding_name(index) or tr("unknown")
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
             length = bar_length(at)
@@ -343,18 +343,18 @@ class CardPainter:
                 told = QRect(right - room, at.y(), room, at.height())
                 self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
                 right -= room + 12
-            if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
-                text = tr("+{n} near-duplicates", n=deck.alike[place])
+            if model.alike is not None and model.alike[place] > 0 and right - x > tokens.px(140):
+                text = tr("+{n} near-duplicates", n=model.alike[place])
                 room = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third
                 )
                 right -= room + 12
             return x, right
-        patient = deck.columns.patient_name(index)
+        patient = model.columns.patient_name(index)
         if patient:
             # The id comes first: where both do not fit, the patient goes.
-            free = right - x - int(self._base.width(deck.columns.ids[index])) - 10
+            free = right - x - int(self._base.width(model.columns.ids[index])) - 10
             room = min(int(self._base.width(patient)) + 2, free)
             if room >= tokens.px(24):
                 box = QRect(right - room, at.y(), room, at.height())
@@ -365,6 +365,6 @@ class CardPainter:
     # Pieces
 
     def _chip(self, index: int, at: QPoint) -> None:
-        code = int(self._deck.columns.finding[index])
-        letter = "" if code == NO_FINDING else self._letters[self._deck.columns.findings[code]]
+        code = int(self._model.columns.finding[index])
+        letter = "" if code == NO_FINDING else self._letters[self._model.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))

@@ -33,7 +33,7 @@ class CardView(QAbstractScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._deck = CaseModel()
+        self._model = CaseModel()
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._rows, self._judging = False, False
@@ -56,11 +56,11 @@ class CardView(QAbstractScrollArea):
 
     # What is shown
 
-    def deck(self) -> CaseModel:
-        return self._deck
+    def model(self) -> CaseModel:
+        return self._model
 
-    def set_deck(self, deck: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
-        """Show ``deck``; the current case stays current where it still is shown.
+    def set_model(self, model: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
+        """Show ``model``; the current case stays current where it still is shown.
 
         ``keep_place`` false scrolls to the top, as for a new ranking. With ``glide`` cards move to their new
         places; a current case that leaves what is seen hands over to the one that takes its place.
@@ -68,14 +68,14 @@ class CardView(QAbstractScrollArea):
         before, seen = self.current(), self._seen() if glide else {}
         place_before = self._place
         self._motion.stop()
-        self._deck = deck
-        self._place = deck.place_of(before) if before != NONE else NO_PLACE
+        self._model = model
+        self._place = model.place_of(before) if before != NONE else NO_PLACE
         self._hover = NO_PLACE
         self._lay_out()
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() if keep_place else 0)
         if glide:
             if self._place not in self.visible_places() and place_before != NO_PLACE:
-                self._place = min(place_before, len(deck) - 1)
+                self._place = min(place_before, len(model) - 1)
             self._motion.start(self._ways(seen))
         self.viewport().update()
         if self.current() != before:
@@ -87,7 +87,7 @@ class CardView(QAbstractScrollArea):
 
     def _seen(self) -> dict[int, QPoint]:
         """Where the cards that can be seen are, by row."""
-        return {self._deck.case_row(p): self.card_rect(p).topLeft() for p in self.visible_places()}
+        return {self._model.case_row(p): self.card_rect(p).topLeft() for p in self.visible_places()}
 
     def _ways(self, seen: dict[int, QPoint]) -> dict[int, tuple[QPoint, QPoint]]:
         """From where to where cards glide that were or are seen; the others are just there."""
@@ -99,14 +99,14 @@ class CardView(QAbstractScrollArea):
 
         ways = {}
         for row, start in seen.items():
-            place = self._deck.place_of(row)
+            place = self._model.place_of(row)
             if place != NO_PLACE:
                 ways[place] = (start, near(self.card_rect(place).topLeft()))
         return ways
 
     def set_judgements(self, judgements: dict[int, int]) -> None:
         """Judgements by catalogue row: 1 alike, -1 not alike."""
-        self._deck = replace(self._deck, judgements=judgements)
+        self._model = replace(self._model, judgements=judgements)
         self.setAccessibleDescription(self._in_words())
         self.viewport().update()
 
@@ -130,11 +130,11 @@ class CardView(QAbstractScrollArea):
 
     def current(self) -> int:
         """The catalogue row of the current case, -1 where there is none."""
-        return self._deck.case_row(self._place) if self._place != NO_PLACE else NONE
+        return self._model.case_row(self._place) if self._place != NO_PLACE else NONE
 
     def set_current(self, case_row: int) -> None:
         """Make a case current and scroll to it; one that is not shown leaves none current."""
-        self._set_place(self._deck.place_of(case_row))
+        self._set_place(self._model.place_of(case_row))
 
     def current_place(self) -> int:
         return self._place
@@ -176,17 +176,17 @@ class CardView(QAbstractScrollArea):
     def _show_keyboard(self) -> None:
         """Without a current case nothing would show that the keyboard is here."""
         by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if self._place == NO_PLACE and len(self._deck) and self.hasFocus() and not by_mouse:
+        if self._place == NO_PLACE and len(self._model) and self.hasFocus() and not by_mouse:
             self._set_place(self.visible_places().start)
 
     def _in_words(self) -> str:
         if self._place == NO_PLACE:
-            return tr("{n} cases, none selected", n=len(self._deck))
+            return tr("{n} cases, none selected", n=len(self._model))
         return tr(
             "{place} of {n}: {words}",
             place=self._place + 1,
-            n=len(self._deck),
-            words=self._deck.words(self._place),
+            n=len(self._model),
+            words=self._model.words(self._place),
         )
 
     def _show_current(self) -> None:
@@ -203,7 +203,7 @@ class CardView(QAbstractScrollArea):
     # Geometry
 
     def _lay_out(self) -> None:
-        width, count = self.viewport().width(), len(self._deck)
+        width, count = self.viewport().width(), len(self._model)
         if self._rows:
             self._layout = CardLayout.list(width, count)
         else:
@@ -238,7 +238,7 @@ class CardView(QAbstractScrollArea):
         self._lay_out()
 
     def _update(self, place: int) -> None:
-        if 0 <= place < len(self._deck):
+        if 0 <= place < len(self._model):
             self.viewport().update(self.card_rect(place))
 
     # Painting
@@ -251,7 +251,7 @@ class CardView(QAbstractScrollArea):
         top = self.verticalScrollBar().value()
         draw = CardPainter(
             painter,
-            self._deck,
+            self._model,
             self._layout,
             self._source,
             self._images,
@@ -280,15 +280,15 @@ class CardView(QAbstractScrollArea):
         # What is asked for last comes first: from the bottom up, the top ones are there soonest.
         if self._source is not None:
             for place in reversed(places):
-                if self._deck.columns.state[self._deck.index(place)] == ImageState.OK:
-                    row = self._deck.case_row(place)
+                if self._model.columns.state[self._model.index(place)] == ImageState.OK:
+                    row = self._model.case_row(place)
                     if self._images.get(row) is None:
                         self._source.get(row)
 
     def _finish_late(self) -> None:
         """Draw what the last frame had no time for, where it still can be seen."""
         late = self._images.late
-        shown = {place: self._deck.case_row(place) for place in self.visible_places()}
+        shown = {place: self._model.case_row(place) for place in self.visible_places()}
         late.intersection_update(shown.values())
         for place, row in shown.items():
             if row in late:
@@ -298,7 +298,7 @@ class CardView(QAbstractScrollArea):
         for row in case_rows:
             self._images.forget(row)
         for place in self.visible_places():
-            if self._deck.case_row(place) in case_rows:
+            if self._model.case_row(place) in case_rows:
                 self._update(place)
 
     # What the mouse is over
@@ -312,7 +312,7 @@ class CardView(QAbstractScrollArea):
         old, self._hover = self._hover, place
         self._update(old)
         self._update(place)
-        self.hovered.emit(self._deck.case_row(place) if place != NO_PLACE else NONE)
+        self.hovered.emit(self._model.case_row(place) if place != NO_PLACE else NONE)
 
     def _hover_again(self) -> None:
         """Cards have moved: another one is below the mouse."""
@@ -330,8 +330,8 @@ class CardView(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def _tip(self, place: int) -> str:
-        problem = self._source.problem(self._deck.case_row(place)) if self._source is not None else ""
-        return plain_tip(self._deck.words(place) + (f"\n{problem}" if problem else ""))
+        problem = self._source.problem(self._model.case_row(place)) if self._source is not None else ""
+        return plain_tip(self._model.words(place) + (f"\n{problem}" if problem else ""))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

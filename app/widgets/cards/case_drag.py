@@ -11,11 +11,11 @@ from semblance.app.widgets.cards.case_model import CaseModel
 CASE_MIME = "application/x-semblance-case"
 
 
-def mime_data(deck: CaseModel, place: int) -> QMimeData:
+def mime_data(model: CaseModel, place: int) -> QMimeData:
     """What a drag of the case at ``place`` carries: its catalogue row, and its id as text."""
     data = QMimeData()
-    data.setData(CASE_MIME, QByteArray(str(deck.case_row(place)).encode()))
-    data.setText(deck.columns.ids[deck.index(place)])
+    data.setData(CASE_MIME, QByteArray(str(model.case_row(place)).encode()))
+    data.setText(model.columns.ids[model.index(place)])
     return data
 
 

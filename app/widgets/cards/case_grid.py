@@ -23,7 +23,7 @@ from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.cards.case_selection import Selection
-from semblance.app.widgets.cards.grid_keys import led_to
+from semblance.app.widgets.cards.grid_keys import place_after_key
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
 
@@ -38,7 +38,7 @@ class CaseGrid(CardView):
     ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
     ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_requested(case_row)`` ·
     ``near_duplicates_requested(case_row)`` a click on the count of grouped near-duplicates ·
-    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparing`` says which
+    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparison`` says which
     of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
@@ -53,22 +53,22 @@ class CaseGrid(CardView):
         super().__init__(parent)
         self._pressed_at: QPoint | None = None
         self._multiple, self._selection = False, Selection()
-        self.comparing = CardComparison(self)
-        self.comparing.changed.connect(lambda _row: self.viewport().update())
+        self.comparison = CardComparison(self)
+        self.comparison.changed.connect(lambda _row: self.viewport().update())
 
-    def set_deck(self, deck: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
+    def set_model(self, model: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
         before = self._selection.rows
-        self._selection.keep(deck)
-        if self.comparing.pending and deck.place_of(self.comparing.closer) == NO_PLACE:
-            self.comparing.cancel()
-        super().set_deck(deck, keep_place=keep_place, glide=glide)
+        self._selection.keep(model)
+        if self.comparison.pending and model.place_of(self.comparison.closer) == NO_PLACE:
+            self.comparison.cancel()
+        super().set_model(model, keep_place=keep_place, glide=glide)
         self._tell_selection(before)
 
     def set_judging(self, on: bool) -> None:
         """Whether cards offer thumbs up and down, and can be compared."""
-        self._judging = self.comparing.offered = on
+        self._judging = self.comparison.offered = on
         if not on:
-            self.comparing.cancel()
+            self.comparison.cancel()
         self.setAcceptDrops(on)
         self.viewport().update()
 
@@ -80,15 +80,15 @@ class CaseGrid(CardView):
 
     def selected(self) -> list[int]:
         """The catalogue rows of what is chosen, as shown; the current one where nothing else is."""
-        return self._selection.of(self._deck, self.current())
+        return self._selection.of(self._model, self.current())
 
     def _choose(self, place: int, modifiers: Qt.KeyboardModifier) -> None:
         """Make a place current, alone or with others as Ctrl and Shift say."""
-        row, before = self._deck.case_row(place), self._selection.rows
+        row, before = self._model.case_row(place), self._selection.rows
         if self._multiple and modifiers & Qt.KeyboardModifier.ControlModifier:
             self._selection.toggle(row, self.current())
         elif self._multiple and modifiers & Qt.KeyboardModifier.ShiftModifier:
-            self._selection.reach(self._deck, place, self.current())
+            self._selection.reach(self._model, place, self.current())
         else:
             self._selection.only(row)
         self._set_place(place)
@@ -100,10 +100,10 @@ class CaseGrid(CardView):
             self.selection_changed.emit()
 
     def _state(self, place: int, focused: bool) -> CardState:
-        row, hovered = self._deck.case_row(place), place == self._hover
+        row, hovered = self._model.case_row(place), place == self._hover
         chosen = row in self._selection.rows
         aimed = hovered or (self._hover == NO_PLACE and place == self._place)
-        role = self.comparing.role(row, aimed=aimed)
+        role = self.comparison.role(row, aimed=aimed)
         return CardState(place == self._place, hovered, focused, chosen, role)
 
     def _in_words(self) -> str:
@@ -116,8 +116,8 @@ class CaseGrid(CardView):
         place, left = self._place_at(event.position().toPoint()), event.button() == Qt.MouseButton.LeftButton
         if place == NO_PLACE:
             return
-        row = self._deck.case_row(place)
-        if left and (self._pressed_piece(place, event) or self.comparing.finish(row)):
+        row = self._model.case_row(place)
+        if left and (self._pressed_piece(place, event) or self.comparison.finish(row)):
             return
         if left or row not in self._selection.rows:
             self._choose(place, event.modifiers() if left else Qt.KeyboardModifier.NoModifier)
@@ -128,14 +128,14 @@ class CaseGrid(CardView):
 
     def _pressed_piece(self, place: int, event: QMouseEvent) -> bool:
         """Whether a thumb, the count of those alike or the word Relink took the click."""
-        point, row, card = event.position().toPoint(), self._deck.case_row(place), self.card_rect(place)
+        point, row, card = event.position().toPoint(), self._model.case_row(place), self.card_rect(place)
         verdict = verdict_at(card, self._layout, point) if self._judging else 0
         if verdict:
             # The second click of two may lie on a card that came to lie there by the first.
             if event.type() != QEvent.Type.MouseButtonDblClick:
                 self.judged.emit(row, verdict)
             return True
-        alike = self._deck.alike
+        alike = self._model.alike
         if alike is not None and alike[place] > 0 and on_alike(card, self._layout, point):
             self._set_place(place)
             if event.type() != QEvent.Type.MouseButtonDblClick:
@@ -148,7 +148,7 @@ class CaseGrid(CardView):
         return False
 
     def _is_missing(self, place: int) -> bool:
-        return int(self._deck.columns.state[self._deck.index(place)]) == ImageState.MISSING
+        return int(self._model.columns.state[self._model.index(place)]) == ImageState.MISSING
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
@@ -158,7 +158,7 @@ class CaseGrid(CardView):
         if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
             self._pressed_at = None
             if self._place != NO_PLACE:
-                drag(self, mime_data(self._deck, self._place), self._images.get(self.current()))
+                drag(self, mime_data(self._model, self._place), self._images.get(self.current()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None
@@ -183,39 +183,39 @@ class CaseGrid(CardView):
             place = self._place_at(self.viewport().mapFromGlobal(event.globalPos()))
             where = event.globalPos()
         if place != NO_PLACE:
-            if self._deck.case_row(place) in self._selection.rows:
+            if self._model.case_row(place) in self._selection.rows:
                 self._set_place(place)
             else:
                 self._choose(place, Qt.KeyboardModifier.NoModifier)
-            self.menu_requested.emit(self._deck.case_row(place), where)
+            self.menu_requested.emit(self._model.case_row(place), where)
 
     # Keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, held = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         reaching = self._multiple and held == Qt.KeyboardModifier.ShiftModifier
-        place = led_to(key, self._layout, self._place, self.viewport().height())
+        place = place_after_key(key, self._layout, self._place, self.viewport().height())
         if key == Qt.Key.Key_Escape and not held and self._let_go():
             return
         if self._multiple and event.matches(QKeySequence.StandardKey.SelectAll):
             before = self._selection.rows
-            self._selection.everything(self._deck)
+            self._selection.everything(self._model)
             self._tell_selection(before)
-        elif not len(self._deck) or (held and not reaching):
+        elif not len(self._model) or (held and not reaching):
             super().keyPressEvent(event)
         elif place is not None:
             # The keyboard leads now: a mouse that rests somewhere means nothing.
             self._set_hover(NO_PLACE)
             self._choose(place, held)
         elif key in _ACTIVATE and not held:
-            if self._place != NO_PLACE and not self.comparing.finish(self.current()):
+            if self._place != NO_PLACE and not self.comparison.finish(self.current()):
                 self.activated.emit(self.current())
         else:
             event.ignore()
 
     def _let_go(self) -> bool:
         """Give up a comparison, else a choice of several; whether there was one."""
-        if self.comparing.cancel():
+        if self.comparison.cancel():
             return True
         before = self._selection.rows
         self._selection.only(self.current())
@@ -225,17 +225,17 @@ class CaseGrid(CardView):
     # Cards carried onto others
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        event.setAccepted(self.comparing.carries(event))
+        event.setAccepted(self.comparison.carries(event))
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        event.setAccepted(self.comparing.over(event, self._row_at(event)))
+        event.setAccepted(self.comparison.over(event, self._row_at(event)))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.comparing.leave()
+        self.comparison.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        event.setAccepted(self.comparing.dropped(event, self._row_at(event)))
+        event.setAccepted(self.comparison.dropped(event, self._row_at(event)))
 
     def _row_at(self, event: QDropEvent) -> int:
         place = self._place_at(event.position().toPoint())
-        return self._deck.case_row(place) if place != NO_PLACE else NONE
+        return self._model.case_row(place) if place != NO_PLACE else NONE

@@ -27,25 +27,25 @@ class Selection:
         chosen = self.rows or frozenset({current} - {NONE})
         self.rows, self.anchor = chosen ^ {row}, row
 
-    def reach(self, deck: CaseModel, place: int, current: int) -> None:
+    def reach(self, model: CaseModel, place: int, current: int) -> None:
         """Choose everything from the anchor to ``place``."""
         if self.anchor == NONE:
             self.anchor = current
-        start = deck.place_of(self.anchor) if self.anchor != NONE else place
+        start = model.place_of(self.anchor) if self.anchor != NONE else place
         first, last = sorted((start if start >= 0 else place, place))
-        self.rows = frozenset(deck.columns.case_row[deck.order[first : last + 1]].tolist())
+        self.rows = frozenset(model.columns.case_row[model.order[first : last + 1]].tolist())
 
-    def everything(self, deck: CaseModel) -> None:
+    def everything(self, model: CaseModel) -> None:
         """Choose all cases shown."""
-        self.rows = frozenset(deck.columns.case_row[deck.order].tolist())
+        self.rows = frozenset(model.columns.case_row[model.order].tolist())
 
-    def keep(self, deck: CaseModel) -> None:
-        """Forget the rows that ``deck`` does not show."""
+    def keep(self, model: CaseModel) -> None:
+        """Forget the rows that ``model`` does not show."""
         if self.rows:
-            self.rows &= frozenset(deck.columns.case_row[deck.order].tolist())
+            self.rows &= frozenset(model.columns.case_row[model.order].tolist())
 
-    def of(self, deck: CaseModel, current: int) -> list[int]:
+    def of(self, model: CaseModel, current: int) -> list[int]:
         """What is chosen, in the order shown; the current case where nothing else is."""
         if not self.rows:
             return [current] if current != NONE else []
-        return sorted(self.rows, key=deck.place_of)
+        return sorted(self.rows, key=model.place_of)

@@ -17,7 +17,7 @@ _STEPS: dict[int, tuple[int, int, int]] = {
 _ENDS: dict[int, int] = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: -1}
 
 
-def led_to(key: int, layout: CardLayout, place: int, height: int) -> int | None:
+def place_after_key(key: int, layout: CardLayout, place: int, height: int) -> int | None:
     """The place that ``key`` leads to from ``place`` in a viewport ``height`` px high; ``None``: nowhere."""
     if key in _STEPS:
         columns, lines, pages = _STEPS[key]

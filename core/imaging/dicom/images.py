@@ -111,7 +111,8 @@ class DicomImages:
             values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
         pixels = as_kept(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
-        return Image(pixels, white, self.name, spacing, black, values, notes)
+        part = text(dataset, "BodyPartExamined")[:32]
+        return Image(pixels, white, self.name, spacing, black, values, notes, part)
 
 
 class DicomStack(Stack):

@@ -35,7 +35,7 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     table = write_table(tmp_path / "t.csv")
     assert document("import", table, "--library", library)["added"] == 60
     assert document("import", table, "--library", library)["unchanged"] == 60
-    assert document("features", library, "--extractor", "raw", "--name", "own")["extracted"] == 60
+    assert document("features", library, "--name", "own")["extracted"] == 60
     trained = document(
         "train", library, "--learner", "bdm_v", "--name", "mine", "--set", "rounds=9", "--set",
         "visual_neighbours=3", "--seed", "4", "--max-cases", "50", "--steps", "standardise,pca:3",
@@ -77,6 +77,26 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         "evaluate", "--table", table, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
     )
     assert by_table["source"]["path"] == str(table)
+
+
+def test_an_import_that_prepares_needs_no_other_command_before_a_search(document, run_command, tmp_path):
+    library, table = tmp_path / "lib", write_table(tmp_path / "t.csv", n=80)
+    prepared = document("import", table, "--library", library, "--prepare")["prepared"]
+    assert prepared["feature_set"] == "raw"
+    assert prepared["metrics"][0]["learner"] == "euclidean"
+    assert set(prepared["metrics"][0]["retrieval_accuracy@10"]) == {"mean", "ci95"}
+    assert prepared["current"] in [metric["name"] for metric in prepared["metrics"]]
+    assert document("search", library, "--case", "t/c0")["metric"] == prepared["current"]
+    status, said, _ = run_command("import", table, "--library", library, "--prepare")
+    assert status == 0
+    assert f"current metric: {prepared['current']}" in said
+
+
+def test_a_search_in_a_library_without_a_metric_says_how_to_get_one(run_command, document, tmp_path):
+    document("import", write_table(tmp_path / "t.csv"), "--library", tmp_path / "lib")
+    status, _, said = run_command("search", tmp_path / "lib", "--case", "t/c0")
+    assert status == 1
+    assert "--prepare" in said
 
 
 def test_images(document, run_command, tmp_path):
@@ -186,8 +206,7 @@ def test_version_and_help(run_command):
         (["import"], "Missing argument 'SOURCE'"),
         (["import", "x"], "Missing option '--library'"),
         (["import", "T", "--library", "L2", "--kind", "magic"], "There is no kind of source called 'magic'"),
-        (["features", "LIB"], "Missing option '--extractor'"),
-        (["features", "LIB", "--extractor", "magic"], "Known extractors: gabor"),
+        (["features", "LIB", "--extractor", "magic"], "Known extractors: encoder, gabor"),
         (
             ["features", "LIB", "--extractor", "gabor", "--set", "size=3"],
             "'size=3' is not a setting of gabor",

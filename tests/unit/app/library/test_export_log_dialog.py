@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from semblance.app.library.export_log_dialog import ExportLogDialog
 
-LINES = [
+EXPORTS = [
     {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}
     | {"identified": True},
     {"time": "", "by": "", "what": "damaged line", "kind": "", "files": 0, "identified": False},
@@ -23,15 +23,15 @@ def saved() -> list[tuple[Path, str]]:
     return []
 
 
-def shown(qtbot, lines, saved) -> ExportLogDialog:
-    dialog = ExportLogDialog(lines, lambda path, text: saved.append((path, text)))
+def open_dialog(qtbot, exports, saved) -> ExportLogDialog:
+    dialog = ExportLogDialog(exports, lambda path, text: saved.append((path, text)))
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog
 
 
-def test_the_newest_stand_first_and_can_be_copied_and_saved(qtbot, saved, monkeypatch, tmp_path):
-    dialog = shown(qtbot, LINES, saved)
+def test_exports_are_listed_newest_first_and_can_be_copied_and_saved(qtbot, saved, monkeypatch, tmp_path):
+    dialog = open_dialog(qtbot, EXPORTS, saved)
     assert [dialog.table.item(row, 2).text() for row in range(3)] == ["Plots", "Damaged line", "Report"]
     assert dialog.table.item(2, 1).text() == "mina"
     assert [dialog.table.item(row, 5).text() for row in (0, 2)] == ["de-identified", "identifiable"]
@@ -50,7 +50,7 @@ def test_the_newest_stand_first_and_can_be_copied_and_saved(qtbot, saved, monkey
     assert len(text.splitlines()) == 4
 
 
-def test_without_exports_it_says_so(qtbot, saved):
-    dialog = shown(qtbot, [], saved)
+def test_without_exports_nothing_can_be_copied_or_saved(qtbot, saved):
+    dialog = open_dialog(qtbot, [], saved)
     assert not dialog.copy_button.isEnabled()
     assert not dialog.save_list.isEnabled()

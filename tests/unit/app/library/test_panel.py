@@ -15,111 +15,111 @@ from semblance.core.searches.query import Query
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
-BOARD = snapshot(metric("good", 0.9))
-THREE = ("benign", "malignant", "R&D <b>odd</b>")
+LIBRARY = snapshot(metric("good", 0.9))
+FINDINGS = ("benign", "malignant", "R&D <b>odd</b>")
 
 
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        made = LibraryPanel(context, ThumbnailLoader(lambda _rows, done: done([])))
-        qtbot.addWidget(made)
-        # The dock's header takes them in the window.
-        made.view.setParent(made)
-        made.fold_button.setParent(made)
-        made.resize(260, 640)
-        made.show()
-        return made
+        panel = LibraryPanel(context, ThumbnailLoader(lambda _rows, done: done([])))
+        qtbot.addWidget(panel)
+        # In the window they are in the header of the dock.
+        panel.view.setParent(panel)
+        panel.collapse_button.setParent(panel)
+        panel.resize(260, 640)
+        panel.show()
+        return panel
 
     return make
 
 
 @pytest.fixture
 def panel(open_panel, context):
-    made = open_panel()
-    context.state.set_library(BOARD)
-    return made
+    panel = open_panel()
+    context.state.set_library(LIBRARY)
+    return panel
 
 
 def box(panel, text) -> QCheckBox:
-    """The check box that is there now; those before are only waiting to be deleted."""
+    """The present check box. Earlier ones may still wait for their deletion."""
     found = [box for box in panel.findChildren(QCheckBox) if box.text() == text]
-    return next(box for choices in (panel._findings, panel._split) for box in found
-                if box in choices._boxes.values())  # fmt: skip
+    return next(box for filter_list in (panel._findings, panel._split) for box in found
+                if box in filter_list._boxes.values())  # fmt: skip
 
 
 def tick(qtbot, panel, text) -> None:
-    one = box(panel, text)
-    one.setFocus()
-    qtbot.keyClick(one, Qt.Key.Key_Space)
+    check_box = box(panel, text)
+    check_box.setFocus()
+    qtbot.keyClick(check_box, Qt.Key.Key_Space)
 
 
-def shown(panel) -> list[str]:
-    deck = panel.grid.deck()
-    return [deck.columns.ids[deck.index(place)] for place in range(len(deck))]
+def shown_cases(panel) -> list[str]:
+    model = panel.grid.model()
+    return [model.columns.ids[model.index(place)] for place in range(len(model))]
 
 
-def says(panel, text) -> bool:
+def shows(panel, text) -> bool:
     return text in [label.text() for label in panel.findChildren(QLabel)]
 
 
 def test_all_cases_are_shown_and_counted(panel):
-    assert len(shown(panel)) == CASES
-    assert says(panel, "100 cases")
+    assert len(shown_cases(panel)) == CASES
+    assert shows(panel, "100 cases")
     assert box(panel, "benign").isChecked()
-    assert says(panel, "50")
+    assert shows(panel, "50")
 
 
 def test_ticks_filter_by_finding(qtbot, panel):
     tick(qtbot, panel, "benign")
-    assert shown(panel) == [f"c{n:03d}" for n in range(1, CASES, 2)]
-    assert says(panel, "50 of 100 cases")
+    assert shown_cases(panel) == [f"c{n:03d}" for n in range(1, CASES, 2)]
+    assert shows(panel, "50 of 100 cases")
     tick(qtbot, panel, "malignant")
-    assert shown(panel) == []
+    assert shown_cases(panel) == []
     tick(qtbot, panel, "benign")
     tick(qtbot, panel, "malignant")
-    assert len(shown(panel)) == CASES
+    assert len(shown_cases(panel)) == CASES
 
 
 def test_ticks_filter_by_split(qtbot, panel):
-    assert says(panel, str(TRAINED))
+    assert shows(panel, str(TRAINED))
     tick(qtbot, panel, "training")
-    assert shown(panel) == [f"c{n:03d}" for n in range(TRAINED, CASES)]
+    assert shown_cases(panel) == [f"c{n:03d}" for n in range(TRAINED, CASES)]
     tick(qtbot, panel, "held-out")
-    assert shown(panel) == []
+    assert shown_cases(panel) == []
     tick(qtbot, panel, "training")
-    assert len(shown(panel)) == TRAINED
+    assert len(shown_cases(panel)) == TRAINED
 
 
 def test_there_is_no_split_without_a_metric(panel, context):
     assert panel._split.isVisible()
     context.state.set_library(snapshot())
     assert not panel._split.isVisible()
-    assert len(shown(panel)) == CASES
+    assert len(shown_cases(panel)) == CASES
 
 
 def test_ticks_stay_when_cases_are_added_but_not_in_another_library(qtbot, panel, context):
     tick(qtbot, panel, "benign")
     context.state.renew_library(snapshot(metric("good", 0.9), cases=CASES + 2))
     assert not box(panel, "benign").isChecked()
-    assert len(shown(panel)) == CASES // 2 + 1
+    assert len(shown_cases(panel)) == CASES // 2 + 1
     context.state.set_library(snapshot(findings=("left", "right")))
-    assert len(shown(panel)) == CASES
+    assert len(shown_cases(panel)) == CASES
 
 
 def test_text_filters_with_the_ticks(qtbot, panel):
     panel.focus_filter()
     qtbot.keyClicks(panel.search, "c00")
-    qtbot.waitUntil(lambda: len(shown(panel)) == 10)
+    qtbot.waitUntil(lambda: len(shown_cases(panel)) == 10)
     tick(qtbot, panel, "malignant")
-    assert shown(panel) == ["c000", "c002", "c004", "c006", "c008"]
+    assert shown_cases(panel) == ["c000", "c002", "c004", "c006", "c008"]
 
 
-def test_from_the_filter_by_keyboard_to_a_query(qtbot, panel, context):
+def test_a_filtered_case_is_searched_with_by_keyboard(qtbot, panel, context):
     panel.activateWindow()
     panel.focus_filter()
     qtbot.keyClicks(panel.search, "c042")
-    qtbot.waitUntil(lambda: shown(panel) == ["c042"])
+    qtbot.waitUntil(lambda: shown_cases(panel) == ["c042"])
     qtbot.keyClick(panel.search, Qt.Key.Key_Down)
     assert panel.grid.hasFocus()
     qtbot.keyClick(panel.grid, Qt.Key.Key_Home)
@@ -127,13 +127,13 @@ def test_from_the_filter_by_keyboard_to_a_query(qtbot, panel, context):
     assert context.state.query == Query(case="c042")
 
 
-def test_enter_without_a_current_case_asks_nothing(qtbot, panel, context):
+def test_enter_without_a_current_case_does_not_search(qtbot, panel, context):
     qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
     panel.search_current()
     assert context.state.query is None
 
 
-def test_a_double_click_asks(qtbot, panel, context):
+def test_a_double_click_searches(qtbot, panel, context):
     qtbot.mouseDClick(panel.grid.viewport(), LEFT, pos=panel.grid.card_rect(1).center())
     assert context.state.query == Query(case="c001")
 
@@ -154,7 +154,7 @@ def test_a_query_that_was_filtered_out_is_current_again_when_shown(qtbot, panel,
     assert panel.current_case() == "c001"
 
 
-def test_stepping_stays_inside_what_is_shown(qtbot, panel, context):
+def test_stepping_stays_inside_the_filtered_cases(qtbot, panel, context):
     tick(qtbot, panel, "benign")
     for by, case in ((1, "c001"), (1, "c003"), (-1, "c001"), (-1, "c001"), (999, "c099")):
         panel.step(by)
@@ -175,8 +175,8 @@ def test_grid_or_list_is_remembered(qtbot, open_panel, context):
 
 
 def test_many_findings_scroll(qtbot, panel, context):
-    few = panel._findings.findChild(QScrollArea)
-    assert few.verticalScrollBar().maximum() == 0
+    area = panel._findings.findChild(QScrollArea)
+    assert area.verticalScrollBar().maximum() == 0
     context.state.set_library(snapshot(findings=[f"finding {n}" for n in range(12)], cases=120))
     area = panel._findings.findChild(QScrollArea)
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
@@ -191,11 +191,11 @@ def test_larger_text_makes_the_list_of_findings_higher(qapp, panel):
     before = area.height()
     set_theme(qapp, "light", 1.5)
     assert area.height() > before
-    assert len(shown(panel)) == CASES
+    assert len(shown_cases(panel)) == CASES
 
 
-def test_findings_are_shown_as_they_are_called(panel, context):
-    context.state.set_library(snapshot(findings=THREE))
+def test_html_in_findings_is_shown_as_text(panel, context):
+    context.state.set_library(snapshot(findings=FINDINGS))
     odd = box(panel, "R&&D <b>odd</b>")
     assert "<b>" not in odd.toolTip()
 
@@ -206,52 +206,52 @@ def test_cases_without_a_finding_can_be_ticked_too(qtbot, panel, context):
     columns = case_columns(range(20), names, findings, [None] * 20, [0] * 20)
     context.state.set_library(replace(snapshot(), columns=columns))
     tick(qtbot, panel, "benign")
-    assert shown(panel) == names[::4]
+    assert shown_cases(panel) == names[::4]
 
 
-def test_an_empty_library_and_none_at_all(panel, context):
+def test_without_cases_or_library_the_panel_is_empty(panel, context):
     empty = case_columns([], [], [], [], [])
-    context.state.set_library(replace(BOARD, columns=empty))
-    assert says(panel, "0 cases")
+    context.state.set_library(replace(LIBRARY, columns=empty))
+    assert shows(panel, "0 cases")
     context.state.set_library(None)
-    assert says(panel, "0 cases")
+    assert shows(panel, "0 cases")
     assert not panel._findings.isVisible()
-    assert np.array_equal(panel.grid.deck().order, [])
+    assert np.array_equal(panel.grid.model().order, [])
 
 
-def test_of_another_library_no_case_is_current(panel, context):
+def test_another_library_has_no_current_case(panel, context):
     panel.grid.set_current(int(context.state.columns.case_row[5]))
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     assert panel.grid.current() == int(context.state.columns.case_row[5]), "the same library: it stays"
-    context.state.set_library(replace(BOARD, path=BOARD.path.with_name("other.semblance")))
+    context.state.set_library(replace(LIBRARY, path=LIBRARY.path.with_name("other.semblance")))
     assert panel.current_case() is None
 
 
-def test_cases_chosen_on_a_plot_are_shown_whatever_was_typed_before(qtbot, panel, context):
+def test_cases_selected_on_a_plot_clear_the_text_filter(qtbot, panel, context):
     qtbot.keyClicks(panel.search, "no such case")
-    qtbot.waitUntil(lambda: shown(panel) == [])
+    qtbot.waitUntil(lambda: shown_cases(panel) == [])
     rows = context.state.columns.case_row[:2]
-    context.state.set_picked(rows)
-    assert len(shown(panel)) == 2
+    context.state.set_selected_rows(rows)
+    assert len(shown_cases(panel)) == 2
     assert panel.search.text() == ""
 
 
-def test_what_is_left_of_a_list_is_read_from_its_beginning(panel, context):
+def test_a_shorter_list_starts_at_the_top(panel, context):
     panel.resize(220, 260)
     panel.show()
     bar = panel.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_picked(context.state.columns.case_row[1:])
+    context.state.set_selected_rows(context.state.columns.case_row[1:])
     assert bar.value() == 0
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape])
-def test_the_filter_leads_to_the_cases_it_leaves(qtbot, panel, key):
+def test_leaving_the_filter_selects_its_first_case(qtbot, panel, key):
     panel.show()
     panel.activateWindow()
     if key != Qt.Key.Key_Escape:
-        qtbot.keyClicks(panel.search, panel.grid.deck().columns.ids[2][:6])
+        qtbot.keyClicks(panel.search, panel.grid.model().columns.ids[2][:6])
     panel.focus_filter()
     qtbot.keyClick(panel.search, key)
     assert panel.grid.hasFocus()

@@ -28,44 +28,44 @@ def saved() -> list[tuple]:
 
 @pytest.fixture
 def dialog(qtbot, saved):
-    made = UnreadableFilesDialog(replace(snapshot(), not_read=FILES), lambda *given: saved.append(given))
-    qtbot.addWidget(made)
-    made.show()
-    return made
+    dialog = UnreadableFilesDialog(replace(snapshot(), not_read=FILES), lambda *args: saved.append(args))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    return dialog
 
 
-def shown(dialog) -> list[tuple[str, ...]]:
+def table_rows(dialog) -> list[tuple[str, ...]]:
     table = dialog.table
     return [tuple(table.item(row, column).text() for column in range(3)) for row in range(table.rowCount())]
 
 
-def said(dialog) -> list[str]:
+def texts(dialog) -> list[str]:
     return [label.text() for label in dialog.findChildren(QLabel)]
 
 
 def test_every_file_that_failed_is_listed_with_its_reason(dialog):
-    assert shown(dialog) == [
+    assert table_rows(dialog) == [
         ("/scans/a/broken.png", "failed", "The file is cut short."),
         (f"/scans/{HOSTILE}", "missing", "It is gone."),
         ("/scans.zip", "failed", "No zip."),
     ]
-    assert "3 files" in said(dialog)
+    assert "3 files" in texts(dialog)
 
 
-def test_files_that_are_no_images_are_listed_on_request(qtbot, dialog):
+def test_ignored_files_are_listed_on_request(qtbot, dialog):
     box = dialog.findChild(QCheckBox)
     qtbot.keyClick(box, Qt.Key.Key_Space)
-    assert ("/scans/notes.txt", "ignored", "a text file") in shown(dialog)
-    assert "4 files" in said(dialog)
+    assert ("/scans/notes.txt", "ignored", "a text file") in table_rows(dialog)
+    assert "4 files" in texts(dialog)
     qtbot.keyClick(box, Qt.Key.Key_Space)
-    assert len(shown(dialog)) == 3
+    assert len(table_rows(dialog)) == 3
 
 
-def test_nothing_to_list_is_said(qtbot):
+def test_without_unreadable_files_it_says_so(qtbot):
     dialog = UnreadableFilesDialog(snapshot(), print)
     qtbot.addWidget(dialog)
-    assert shown(dialog) == []
-    assert "Every file could be read." in said(dialog)
+    assert table_rows(dialog) == []
+    assert "Every file could be read." in texts(dialog)
 
 
 def save(qtbot, dialog, monkeypatch, path):
@@ -78,24 +78,24 @@ def test_the_list_is_saved_as_it_is_shown(qtbot, dialog, monkeypatch, tmp_path, 
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")
     ((path, text),) = saved
     assert path == tmp_path / "list.csv"
-    head, *lines = csv.reader(io.StringIO(text))
-    assert head == ["File", "State", "Reason"]
-    assert [tuple(line) for line in lines] == shown(dialog)
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header == ["File", "State", "Reason"]
+    assert [tuple(row) for row in rows] == table_rows(dialog)
 
 
-def test_a_name_is_no_formula_in_a_spreadsheet(qtbot, monkeypatch, tmp_path, saved):
+def test_formulas_in_names_are_escaped_in_the_csv(qtbot, monkeypatch, tmp_path, saved):
     library = replace(snapshot(), not_read=(("=1+1", "", "failed", "+2"),))
-    dialog = UnreadableFilesDialog(library, lambda *given: saved.append(given))
+    dialog = UnreadableFilesDialog(library, lambda *args: saved.append(args))
     qtbot.addWidget(dialog)
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")
     assert list(csv.reader(io.StringIO(saved[0][1])))[1] == ["'=1+1", "failed", "'+2"]
 
 
-def test_nothing_is_saved_without_a_name(qtbot, dialog, monkeypatch, saved):
+def test_nothing_is_saved_without_a_file_name(qtbot, dialog, monkeypatch, saved):
     save(qtbot, dialog, monkeypatch, "")
     assert saved == []
 
 
-def test_a_name_is_no_html_in_its_tooltip(dialog):
+def test_html_in_names_is_escaped_in_tooltips(dialog):
     assert "<img" not in dialog.table.item(1, 0).toolTip()
     assert dialog.table.item(0, 0).toolTip() == "/scans/a/broken.png"

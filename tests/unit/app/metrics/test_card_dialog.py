@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
-from semblance.app.metrics.card_dialog import MetricCardDialog, shown_document
+from semblance.app.metrics.card_dialog import MetricCardDialog, card_document
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -37,11 +37,11 @@ def texts(dialog) -> list[str]:
     return [label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog)]
 
 
-def press(dialog, words: str) -> None:
-    next(b for b in dialog.findChildren(QPushButton) if b.text() == words).click()
+def press(dialog, label: str) -> None:
+    next(b for b in dialog.findChildren(QPushButton) if b.text() == label).click()
 
 
-def test_the_card_says_what_was_measured_on_what(open_dialog):
+def test_the_card_shows_scores_and_what_they_were_measured_on(open_dialog):
     dialog = open_dialog()
     lines = dict(dialog.document.lines())
     assert "held-out" in lines["Measured on"]
@@ -49,32 +49,32 @@ def test_the_card_says_what_was_measured_on_what(open_dialog):
     assert "mrmr" in lines["Steps"]
     assert lines["Selected columns"].count(",") == 2
     assert "Yang et al. 2010" in lines["Paper"]
-    shown = {text.replace("\u200b", "") for text in texts(dialog)}
-    assert {word for line in dialog.document.lines() for word in line} <= shown
+    visible = {text.replace("\u200b", "") for text in texts(dialog)}
+    assert {text for line in dialog.document.lines() for text in line} <= visible
     for title in ("Scores", "Where it fails", "Calibration"):
         assert title in texts(dialog)
 
 
-def test_it_is_copied_as_text(open_dialog):
+def test_the_card_is_copied_as_text(open_dialog):
     press(open_dialog(), "Copy")
     assert QGuiApplication.clipboard().text().startswith("# Metric card: mine\n\n## Metric")
 
 
-def test_another_metric_stands_beside_it(open_dialog, qtbot):
+def test_two_metrics_are_compared(open_dialog, qtbot):
     dialog = open_dialog()
     assert "plain" not in texts(dialog)
-    dialog.against.setCurrentText("plain")
+    dialog.other_metric_box.setCurrentText("plain")
     qtbot.waitUntil(lambda: "plain" in texts(dialog))
     assert "differs" in texts(dialog)
     press(dialog, "Copy")
     assert QGuiApplication.clipboard().text().startswith("|  | mine | plain |  |")
-    dialog.against.setCurrentIndex(0)
+    dialog.other_metric_box.setCurrentIndex(0)
     qtbot.waitUntil(lambda: "differs" not in texts(dialog))
 
 
-def test_it_is_saved_where_one_chooses(open_dialog, monkeypatch, tmp_path):
+def test_the_card_is_saved_to_the_chosen_file(open_dialog, monkeypatch, tmp_path):
     saved = []
-    dialog = open_dialog(lambda *given: saved.append(given))
+    dialog = open_dialog(lambda *args: saved.append(args))
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "card.json"), ""))
     press(dialog, "Save…")
     assert saved == [("mine", tmp_path / "card.json")]
@@ -83,24 +83,24 @@ def test_it_is_saved_where_one_chooses(open_dialog, monkeypatch, tmp_path):
     assert len(saved) == 1
 
 
-def test_an_unscored_metric_claims_nothing(metrics):
-    bare = replace(metrics[0], card={**metrics[0].card, "measured_on": "", "scores": {}}, scores=None)
-    document = shown_document(bare)
+def test_an_unscored_metric_has_no_accuracy(metrics):
+    unscored = replace(metrics[0], card={**metrics[0].card, "measured_on": "", "scores": {}}, scores=None)
+    document = card_document(unscored)
     assert dict(document.lines())["Measured on"] == NOT_MEASURED
     assert not [label for label, _ in document.lines() if "accuracy" in label.lower()]
 
 
-def test_a_damaged_card_says_so(metrics):
-    assert "card" in dict(shown_document(replace(metrics[0], card={"learner": 3})).lines())["Card"]
+def test_a_damaged_card_shows_the_error(metrics):
+    assert "card" in dict(card_document(replace(metrics[0], card={"learner": 3})).lines())["Card"]
 
 
-def test_whose_judgements_it_learnt_from_is_shown_but_not_written(metrics):
-    judged = shown_document(replace(metrics[0], card={**metrics[0].card, "authors": ["ann"]}))
-    assert dict(judged.lines())["Judged by"] == "ann"
-    assert "ann" not in str(judged.values)
+def test_the_authors_of_judgements_are_shown_but_not_written(metrics):
+    document = card_document(replace(metrics[0], card={**metrics[0].card, "authors": ["ann"]}))
+    assert dict(document.lines())["Judged by"] == "ann"
+    assert "ann" not in str(document.values)
 
 
-def test_the_card_needs_no_scrolling_sideways(open_dialog, qtbot):
+def test_the_card_does_not_scroll_sideways(open_dialog, qtbot):
     dialog = open_dialog()
     qtbot.waitExposed(dialog)
     assert dialog._area.horizontalScrollBar().maximum() == 0

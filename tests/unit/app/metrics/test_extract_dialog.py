@@ -37,11 +37,11 @@ def offered(dialog) -> list[str]:
     return [combo.itemText(place) for place in range(combo.count())]
 
 
-def said(dialog) -> str:
+def texts(dialog) -> str:
     return " ".join(label.text() for label in dialog.findChildren(QLabel))
 
 
-def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(open_dialog):
+def test_unsuitable_extractors_are_not_offered_and_listed_with_the_reason(open_dialog):
     fits = (
         ExtractorSuitability("mass"),
         ExtractorSuitability("gabor"),
@@ -51,34 +51,34 @@ def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(o
     dialog = open_dialog(library([ImageState.OK], fits=fits))
     titles = {extractor.name: extractor.title for extractor in extractors()}
     assert offered(dialog) == [titles["mass"], titles["gabor"]]
-    assert dialog.go.isEnabled()
+    assert dialog.extract_button.isEnabled()
     others = f"{titles['polyp']} (no case is a volume); {titles['raw']} (no case comes from a table)"
-    assert f"Not offered: {others}." in said(dialog)
+    assert f"Not offered: {others}." in texts(dialog)
 
 
-def test_where_all_fit_nothing_is_said_of_others(open_dialog):
+def test_without_unsuitable_extractors_none_is_listed(open_dialog):
     dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("gabor"),)))
     assert offered(dialog) == ["Gabor texture"]
-    assert "Not offered" not in said(dialog)
+    assert "Not offered" not in texts(dialog)
 
 
 @pytest.mark.parametrize("n", [0, 2])
-def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
+def test_without_a_suitable_extractor_the_button_is_disabled(open_dialog, n):
     fits = tuple(ExtractorSuitability(e.name, "no case") for e in extractors())
     dialog = open_dialog(library([ImageState.OK] * n, fits=fits))
     assert offered(dialog) == []
-    assert not dialog.go.isEnabled()
-    assert "No extractor fits" in said(dialog)
+    assert not dialog.extract_button.isEnabled()
+    assert "No extractor fits" in texts(dialog)
 
 
-def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkeypatch):
+def test_files_of_parameters_must_exist(qtbot, open_dialog, tmp_path, monkeypatch):
     dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("onnx"),)))
-    assert not dialog.go.isEnabled()
-    asked = []
+    assert not dialog.extract_button.isEnabled()
+    questions = []
     names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}
 
-    def choose(parent, title, begin, pattern):
-        asked.append((title, pattern.split(";;")[0]))
+    def choose(parent, title, folder, pattern):
+        questions.append((title, pattern.split(";;")[0]))
         return str(names[title]), pattern
 
     monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
@@ -87,51 +87,51 @@ def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkey
         path.touch()
     for field in fields:
         qtbot.mouseClick(field.button, Qt.MouseButton.LeftButton)
-    assert asked == [("Model", "Model (*.onnx)"), ("Settings", "Settings (*.json)")]
-    assert dialog.go.isEnabled()
+    assert questions == [("Model", "Model (*.onnx)"), ("Settings", "Settings (*.json)")]
+    assert dialog.extract_button.isEnabled()
     assert dialog.settings() == {"model": str(names["Model"]), "settings": str(names["Settings"])}
     qtbot.keyClicks(fields[0].line, "x")
-    assert not dialog.go.isEnabled()
-    assert "Choose a file (*.onnx)." in said(dialog)
+    assert not dialog.extract_button.isEnabled()
+    assert "Choose a file (*.onnx)." in texts(dialog)
 
 
-def test_the_choice_is_explained_and_named(qtbot, open_dialog):
+def test_the_extractor_is_summarised_and_names_the_feature_set(qtbot, open_dialog):
     dialog = open_dialog(library([ImageState.OK]))
     first, second = [e for e in extractors() if e.needs_image][:2]
     assert (dialog.extractor(), dialog.name(), dict(dialog.settings())) == (first.name, first.name, {})
-    assert first.summary in said(dialog)
+    assert first.summary in texts(dialog)
     qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)
     assert (dialog.extractor(), dialog.name()) == (second.name, second.name)
-    assert second.summary in said(dialog)
+    assert second.summary in texts(dialog)
 
 
-def test_what_is_done_need_not_be_done_again(qtbot, open_dialog):
+def test_a_complete_feature_set_is_not_extracted_again(qtbot, open_dialog):
     dialog = open_dialog(snapshot())
-    assert not dialog.go.isEnabled()
-    assert "All cases have these features already." in said(dialog)
+    assert not dialog.extract_button.isEnabled()
+    assert "All cases have these features already." in texts(dialog)
     field = dialog.findChild(QLineEdit)
     field.selectAll()
     qtbot.keyClicks(field, "again")
     assert dialog.name() == "again"
-    assert dialog.go.isEnabled()
+    assert dialog.extract_button.isEnabled()
     field.clear()
     assert dialog.name() == "gabor"
-    assert not dialog.go.isEnabled()
+    assert not dialog.extract_button.isEnabled()
 
 
-def test_what_was_broken_off_goes_on(open_dialog):
-    done = FeatureSetFacts("gabor", "gabor", 2560, CASES - 2, 2)
-    part = FeatureSetFacts("mine", "pixels", 1024, 30, 0)
-    dialog = open_dialog(replace(snapshot(), feature_sets=(done, part)))
+def test_an_interrupted_extraction_is_selected(open_dialog):
+    complete = FeatureSetFacts("gabor", "gabor", 2560, CASES - 2, 2)
+    unfinished = FeatureSetFacts("mine", "pixels", 1024, 30, 0)
+    dialog = open_dialog(replace(snapshot(), feature_sets=(complete, unfinished)))
     assert (dialog.extractor(), dialog.name()) == ("pixels", "mine")
-    assert dialog.go.isEnabled()
-    assert f"30 of {CASES} cases have these features. Extraction continues with the others." in said(dialog)
+    assert dialog.extract_button.isEnabled()
+    assert f"30 of {CASES} cases have these features. Extraction continues with the others." in texts(dialog)
 
 
-def test_a_library_without_cases_stays_disabled_whatever_is_typed(qtbot, open_dialog):
+def test_without_cases_the_button_stays_disabled(qtbot, open_dialog):
     dialog = open_dialog(library([]))
     qtbot.keyClicks(dialog.findChild(QLineEdit), "name")
-    assert not dialog.go.isEnabled()
+    assert not dialog.extract_button.isEnabled()
 
 
 def test_enter_extracts(qtbot, open_dialog):

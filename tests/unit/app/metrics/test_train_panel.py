@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
-from semblance.app.metrics.train_panel import NEEDING_NONE, USUAL, TrainPanel
+from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns
@@ -23,36 +23,38 @@ from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
-BOARD = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
+LIBRARY = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
 TITLES = {learner.name: learner.title for learner in learners()}
 
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = on_screen(qtbot, TrainPanel(context), 320, 900)
-    context.state.set_library(BOARD)
-    return made
+    panel = on_screen(qtbot, TrainPanel(context), 320, 900)
+    context.state.set_library(LIBRARY)
+    return panel
 
 
 @pytest.fixture
 def requests(monkeypatch):
-    """What was trained; each metric is then in the library."""
-    asked = []
+    """The requests of the trained metrics. Each metric is then in the library."""
+    requests = []
 
     def train(library, request, **_):
-        asked.append(request)
+        requests.append(request)
         return TrainResult(str(library), request.name, {}, None, 0.0)
 
     def read_snapshot(_path, **_):
-        return replace(BOARD, metrics=(*BOARD.metrics, *(metric(request.name, 0.8) for request in asked)))
+        return replace(
+            LIBRARY, metrics=(*LIBRARY.metrics, *(metric(request.name, 0.8) for request in requests))
+        )
 
     monkeypatch.setattr(train_metric, "train_metric", train)
     monkeypatch.setattr(library_snapshot, "read_snapshot", read_snapshot)
-    return asked
+    return requests
 
 
-def line(panel, learner) -> QCheckBox:
-    return panel._choices[learner].box
+def check_box(panel, learner) -> QCheckBox:
+    return panel._learner_rows[learner].box
 
 
 def forms(panel) -> dict[str, ParameterForm]:
@@ -73,62 +75,62 @@ def press(qtbot, button) -> None:
 
 def test_every_learner_is_offered_with_one_line_of_advice(panel):
     for learner in learners():
-        labels = [label.text() for label in panel._choices[learner.name].findChildren(QLabel)]
+        labels = [label.text() for label in panel._learner_rows[learner.name].findChildren(QLabel)]
         assert labels == [learner.summary]
         assert "\n" not in learner.summary
         assert learner.summary
-        assert line(panel, learner.name).text() == learner.title
-    assert panel.chosen() == [USUAL]
+        assert check_box(panel, learner.name).text() == learner.title
+    assert panel.chosen_learners() == [DEFAULT_LEARNER]
 
 
 def test_without_findings_to_learn_from_the_learner_that_needs_none_is_ticked(panel, context):
-    few = snapshot(findings=("Liver",))
-    context.state.set_library(few)
-    assert panel.chosen() == [NEEDING_NONE]
-    assert panel._choices[NEEDING_NONE].isVisible()
-    context.state.set_library(BOARD)
-    assert panel.chosen() == [USUAL]
+    library = snapshot(findings=("Liver",))
+    context.state.set_library(library)
+    assert panel.chosen_learners() == [UNSUPERVISED_LEARNER]
+    assert panel._learner_rows[UNSUPERVISED_LEARNER].isVisible()
+    context.state.set_library(LIBRARY)
+    assert panel.chosen_learners() == [DEFAULT_LEARNER]
     panel.set_learners(["bdm", "ccml"])
-    context.state.set_library(few)
-    assert panel.chosen() == ["bdm", "ccml"]
+    context.state.set_library(library)
+    assert panel.chosen_learners() == ["bdm", "ccml"]
 
 
-def test_it_is_said_when_no_learner_is_ticked(panel):
+def test_a_missing_learner_is_reported(panel):
     panel.set_learners([])
     assert "No learner is ticked" in problem(panel)
     panel.set_learners(["bdm"])
     assert problem(panel) == ""
 
 
-def test_learners_of_one_paper_stand_together_under_its_name(panel):
+def test_learners_are_grouped_by_paper(panel):
     papers = list(dict.fromkeys(learner.paper for learner in grouped_learners()[0]))
-    heads = {label.text(): label for label in panel.findChildren(ElidedLabel) if label.text() in papers}
-    assert list(heads) == papers
-    top = {paper: head.mapTo(panel, head.rect().topLeft()).y() for paper, head in heads.items()}
+    headers = {label.text(): label for label in panel.findChildren(ElidedLabel) if label.text() in papers}
+    assert list(headers) == papers
+    top = {paper: header.mapTo(panel, header.rect().topLeft()).y() for paper, header in headers.items()}
     for learner in grouped_learners()[0]:
-        box = panel._choices[learner.name]
+        box = panel._learner_rows[learner.name]
         y = box.mapTo(panel, box.rect().topLeft()).y()
         assert max((paper for paper in papers if top[paper] < y), key=top.get) == learner.paper
-        assert heads[learner.paper].isVisible()
+        assert headers[learner.paper].isVisible()
 
 
-def test_learners_to_compare_with_are_folded_until_asked_for_or_ticked(qtbot, panel):
+def test_learners_to_compare_with_are_collapsed_unless_ticked(qtbot, panel):
     papers, others = grouped_learners()
-    shown = [name for name, line in panel._choices.items() if line.isVisible()]
-    assert shown == [learner.name for learner in learners() if learner in papers]
-    panel.others.set_open(True)
-    assert all(panel._choices[learner.name].isVisible() for learner in others)
+    visible = [name for name, row in panel._learner_rows.items() if row.isVisible()]
+    assert visible == [learner.name for learner in learners() if learner in papers]
+    panel.compared_header.set_open(True)
+    assert all(panel._learner_rows[learner.name].isVisible() for learner in others)
     panel.set_learners(["euclidean"])
-    panel.others.set_open(False)
-    assert panel._choices["euclidean"].isVisible()
-    assert not panel._choices["l1"].isVisible()
+    panel.compared_header.set_open(False)
+    assert panel._learner_rows["euclidean"].isVisible()
+    assert not panel._learner_rows["l1"].isVisible()
 
 
 def test_only_the_parameters_of_ticked_learners_are_shown(qtbot, panel):
-    assert list(forms(panel)) == [USUAL]
-    line(panel, "metricboost").setFocus()
-    qtbot.keyClick(line(panel, "metricboost"), Qt.Key.Key_Space)
-    assert set(forms(panel)) == {USUAL, "metricboost"}
+    assert list(forms(panel)) == [DEFAULT_LEARNER]
+    check_box(panel, "metricboost").setFocus()
+    qtbot.keyClick(check_box(panel, "metricboost"), Qt.Key.Key_Space)
+    assert set(forms(panel)) == {DEFAULT_LEARNER, "metricboost"}
     panel.set_learners(["euclidean"])
     assert forms(panel) == {}
 
@@ -145,15 +147,15 @@ def test_the_button_says_how_many_are_trained(panel, ticked, text, enabled):
 
 @pytest.mark.parametrize(
     "library",
-    [None, snapshot(writable=False), replace(BOARD, feature_sets=())],
+    [None, snapshot(writable=False), replace(LIBRARY, feature_sets=())],
     ids=["none", "read-only", "no features"],
 )
-def test_where_nothing_can_be_trained_the_button_is_off(panel, context, library):
+def test_the_button_is_disabled_if_nothing_can_be_trained(panel, context, library):
     context.state.set_library(library)
     assert not panel.train_button.isEnabled()
 
 
-def test_a_step_nobody_knows_is_told_and_trains_nothing(qtbot, panel, requests, jobs):
+def test_an_unknown_step_is_reported_and_trains_nothing(qtbot, panel, requests, jobs):
     steps = panel._steps.lineEdit()
     steps.selectAll()
     qtbot.keyClicks(steps, "standardise,magic")
@@ -170,9 +172,11 @@ def test_a_step_nobody_knows_is_told_and_trains_nothing(qtbot, panel, requests, 
     assert [request.steps for request in requests] == ["pca:5"]
 
 
-def test_a_refused_parameter_trains_nothing(qtbot, panel, requests, jobs):
-    form = panel._forms[USUAL]
-    name = next(p.name for p in panel._choices[USUAL].learner.parameters if isinstance(p.default, int))
+def test_an_invalid_parameter_trains_nothing(qtbot, panel, requests, jobs):
+    form = panel._forms[DEFAULT_LEARNER]
+    name = next(
+        p.name for p in panel._learner_rows[DEFAULT_LEARNER].learner.parameters if isinstance(p.default, int)
+    )
     editor = form.editor(name)
     editor.selectAll()
     qtbot.keyClicks(editor, "-7")
@@ -185,20 +189,20 @@ def test_a_refused_parameter_trains_nothing(qtbot, panel, requests, jobs):
     assert panel.train_button.isEnabled()
 
 
-def test_a_split_that_cannot_be_trains_nothing(qtbot, panel, requests, jobs):
-    share = panel._split_form.editor("held_out")
-    share.selectAll()
-    qtbot.keyClicks(share, "99")
+def test_an_invalid_split_trains_nothing(qtbot, panel, requests, jobs):
+    editor = panel._split_form.editor("held_out")
+    editor.selectAll()
+    qtbot.keyClicks(editor, "99")
     assert not panel.train_button.isEnabled()
-    share.selectAll()
-    qtbot.keyClicks(share, "50")
+    editor.selectAll()
+    qtbot.keyClicks(editor, "50")
     assert panel.train_button.isEnabled()
     panel.train()
     jobs.let_run()
     assert [request.held_out for request in requests] == [0.5]
 
 
-def test_several_metrics_queue_under_names_of_their_own(qtbot, panel, context, requests, jobs):
+def test_metrics_get_different_names(qtbot, panel, context, requests, jobs):
     panel.set_learners(["euclidean", "bdm", "bdm_v"])
     press(qtbot, panel.train_button)
     panel.set_learners(["bdm"])
@@ -212,7 +216,7 @@ def test_several_metrics_queue_under_names_of_their_own(qtbot, panel, context, r
     assert context.state.metric.name == names[-1]
 
 
-def test_a_name_of_ones_own(qtbot, panel, requests, jobs):
+def test_a_typed_name_is_used(qtbot, panel, requests, jobs):
     qtbot.keyClicks(field(panel, "Name of the new metric"), "  My metric ")
     panel.set_learners(["euclidean", "bdm"])
     panel.train()
@@ -221,7 +225,7 @@ def test_a_name_of_ones_own(qtbot, panel, requests, jobs):
 
 
 def test_settings_reach_the_training(panel, requests, jobs):
-    panel._forms[USUAL].set_values({"rounds": 7})
+    panel._forms[DEFAULT_LEARNER].set_values({"rounds": 7})
     panel._split_form.set_values({"seed": 42})
     panel.train()
     jobs.let_run()
@@ -246,10 +250,10 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     assert not panel.cancel_button.isVisible()
     jobs.let_run()
     assert requests == []
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
-def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, requests, jobs):
+def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs):
     panel.set_learners(["bdm", "bdm_v"])
     panel.train()
     first, second = (job for job in jobs.listed if job.title.startswith("Training"))
@@ -264,12 +268,12 @@ def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, 
     assert context.state.training.points == (first_point,)
     first.partial.emit(replace(first_point, held_out_accuracy=0.7))
     assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
-    assert "training" in context.state.there
+    assert "training" in context.state.available
     first.cancel()
-    assert "training" not in context.state.there
+    assert "training" not in context.state.available
 
 
-def test_a_training_of_a_library_that_was_left_shows_no_curve(panel, context, jobs, requests):
+def test_a_training_of_a_closed_library_shows_no_curve(panel, context, jobs, requests):
     panel.train()
     (job,) = jobs.listed
     context.state.set_library(None)
@@ -279,10 +283,10 @@ def test_a_training_of_a_library_that_was_left_shows_no_curve(panel, context, jo
 
 
 @pytest.mark.parametrize(("patients", "how"), [(True, "by patient"), (False, "by case, patients unknown")])
-def test_it_says_how_the_cases_are_divided(panel, context, patients, how):
+def test_the_split_is_described(panel, context, patients, how):
     names = [f"P{n}" if patients else None for n in range(CASES)]
-    columns = case_columns(range(CASES), list(BOARD.columns.ids), ["a", "b"] * 50, names, [0] * CASES)
-    context.state.set_library(replace(BOARD, columns=columns))
+    columns = case_columns(range(CASES), list(LIBRARY.columns.ids), ["a", "b"] * 50, names, [0] * CASES)
+    context.state.set_library(replace(LIBRARY, columns=columns))
     assert panel._split.text() == f"about 70 training, 30 held out {how}"
     panel._split_form.set_values({"held_out": 50})
     assert panel._split.text() == f"about 50 training, 50 held out {how}"
@@ -292,14 +296,14 @@ def test_it_says_how_the_cases_are_divided(panel, context, patients, how):
 
 def test_steps_follow_the_chosen_features(panel, context):
     assert panel._steps.currentText() == "standardise,pca:200"
-    raw = replace(BOARD.feature_sets[0], name="numbers", extractor="raw")
-    context.state.set_library(replace(BOARD, metrics=(), feature_sets=(raw,)))
+    raw = replace(LIBRARY.feature_sets[0], name="numbers", extractor="raw")
+    context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(raw,)))
     assert panel._steps.currentText() == "standardise"
 
 
-def test_local_descriptors_have_to_be_counted_first(panel, context):
-    words = replace(BOARD.feature_sets[0], name="words", extractor="visual_words")
-    context.state.set_library(replace(BOARD, metrics=(), feature_sets=(words,)))
+def test_local_descriptors_need_a_codebook(panel, context):
+    feature_set = replace(LIBRARY.feature_sets[0], name="words", extractor="visual_words")
+    context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(feature_set,)))
     assert panel._steps.currentText() == "codebook:200"
     assert not panel._problem.text()
     panel._steps.setCurrentText("standardise")
@@ -310,16 +314,16 @@ def test_local_descriptors_have_to_be_counted_first(panel, context):
 # Learn from
 
 
-def judge(context, *judgements: Judgement) -> None:
-    entries = tuple(Entry(number, one) for number, one in enumerate(judgements))
+def set_judgements(context, *judgements: Judgement) -> None:
+    entries = tuple(Entry(number, judgement) for number, judgement in enumerate(judgements))
     context.state.set_query(Query(case="a"))
-    context.state.set_asked(RankedSearch(context.state.search, None, entries=entries))
+    context.state.set_ranked_search(RankedSearch(context.state.search, None, entries=entries))
 
 
-def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, jobs, requests) -> None:
+def test_judgements_can_be_learnt_from(qtbot, panel, context, jobs, requests) -> None:
     sources = panel.sources
     assert not sources.judgements.isEnabled()
-    judge(context, Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.CLOSER, "a", "b", "c"))
+    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.CLOSER, "a", "b", "c"))
     assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
     sources.judgements.click()
     panel.train()
@@ -328,11 +332,11 @@ def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, j
     assert requests[-1].from_findings
 
 
-def test_findings_may_be_left_out_beside_judgements_only(panel, context, jobs, requests) -> None:
+def test_findings_can_be_unticked_only_with_judgements(panel, context, jobs, requests) -> None:
     panel.sources.findings.setChecked(False)
     assert "Nothing to learn from" in problem(panel)
     assert not panel.train_button.isEnabled()
-    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     assert problem(panel) == ""
     panel.train()
@@ -340,8 +344,8 @@ def test_findings_may_be_left_out_beside_judgements_only(panel, context, jobs, r
     assert not requests[-1].from_findings
 
 
-def test_without_visual_neighbours_the_setting_is_nought(panel, jobs, requests) -> None:
-    assert panel.chosen() == [USUAL]
+def test_without_visual_neighbours_the_setting_is_0(panel, jobs, requests) -> None:
+    assert panel.chosen_learners() == [DEFAULT_LEARNER]
     assert "about" in panel.sources.visual.accessibleName()
     panel.sources.visual.setChecked(False)
     panel.train()
@@ -351,15 +355,15 @@ def test_without_visual_neighbours_the_setting_is_nought(panel, jobs, requests) 
     assert not panel.sources.visual.isVisible()
 
 
-def test_a_learner_of_findings_alone_says_so(panel, context) -> None:
-    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+def test_a_learner_that_takes_no_judgements_is_reported(panel, context) -> None:
+    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     panel.set_learners(["lda"])
     assert "cannot learn from judgements" in problem(panel)
 
 
 def test_another_search_unticks_judgements(panel, context) -> None:
-    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     assert panel.sources.ledger == ""

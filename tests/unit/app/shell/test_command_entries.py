@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from semblance.app.shell.command_entries import Entry, matches
+from semblance.app.shell.command_entries import CommandEntry, matches
 
 
-def entry(text: str, category: str = "View", *, enabled: bool = True) -> Entry:
-    return Entry(text, category, lambda: None, enabled=enabled)
+def entry(text: str, category: str = "View", *, enabled: bool = True) -> CommandEntry:
+    return CommandEntry(text, category, lambda: None, enabled=enabled)
 
 
-def texts(entries: list[Entry], wanted: str) -> list[str]:
+def texts(entries: list[CommandEntry], wanted: str) -> list[str]:
     return [match.entry.text for match in matches(entries, wanted)]
 
 
@@ -38,9 +38,9 @@ def test_small_words_keep_nothing_out() -> None:
 
 def test_other_words_find_last() -> None:
     entries = [
-        Entry("Quit", "File", lambda: None, words="exit leave"),
-        Entry("Write a report…", "File", lambda: None, words="pdf export"),
-        Entry("Export the metric…", "Metric", lambda: None),
+        CommandEntry("Quit", "File", lambda: None, synonyms="exit leave"),
+        CommandEntry("Write a report…", "File", lambda: None, synonyms="pdf export"),
+        CommandEntry("Export the metric…", "Metric", lambda: None),
     ]
     assert texts(entries, "exit") == ["Quit"]
     assert texts(entries, "xit") == []

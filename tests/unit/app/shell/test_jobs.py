@@ -114,9 +114,9 @@ def test_progress_tells_how_far_and_how_long(jobs: Jobs, qtbot: QtBot) -> None:
 
 def test_a_newer_job_on_the_channel_drops_the_older_result(jobs: Jobs, qtbot: QtBot) -> None:
     results: list[int] = []
-    older = jobs.run("Counting", count, 30, lane=Lane.ASK, channel="ask", quiet=True)
+    older = jobs.run("Counting", count, 30, lane=Lane.SEARCH, channel="ask", quiet=True)
     older.done.connect(results.append)
-    newer = jobs.run("Doubling", double, 4, lane=Lane.ASK, channel="ask", quiet=True)
+    newer = jobs.run("Doubling", double, 4, lane=Lane.SEARCH, channel="ask", quiet=True)
     newer.done.connect(results.append)
     with qtbot.waitSignal(newer.done, timeout=20_000):
         pass
@@ -154,7 +154,7 @@ newest = Job("Counting", post)
 
 def tell():
     while not over.is_set():
-        newest.hear("progress", Progress(1, 2, "Counting"))
+        newest.receive("progress", Progress(1, 2, "Counting"))
 
 
 tellers = [threading.Thread(target=tell) for _ in range(3)]

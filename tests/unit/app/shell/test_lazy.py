@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.shell.lazy import Idle, lazy_part
+from semblance.app.shell.lazy import IdleQueue, lazy_part
 
 
 class Owner:
@@ -29,7 +29,7 @@ def test_a_part_is_built_once_and_only_when_it_is_asked_for():
 
 def test_steps_are_done_in_order_with_events_between_them(qtbot):
     parent = QObject()
-    idle, seen = Idle(parent), []
+    idle, seen = IdleQueue(parent), []
     idle.add([lambda: (seen.append("first"), QTimer.singleShot(0, parent, lambda: seen.append("event")))])
     idle.add(lambda text=text: seen.append(text) for text in ("second", "third"))
     assert not idle.done
@@ -41,7 +41,7 @@ def test_steps_are_done_in_order_with_events_between_them(qtbot):
 
 def test_steps_that_were_not_begun_can_be_left(qtbot):
     parent = QObject()
-    idle, seen = Idle(parent), []
+    idle, seen = IdleQueue(parent), []
     idle.add([lambda: seen.append("first"), idle.stop, lambda: seen.append("never")])
     qtbot.waitUntil(lambda: idle.done)
     assert seen == ["first"]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from semblance.app.shell.messages import KEPT, Message, Messages
+from semblance.app.shell.messages import MAX_HISTORY, Message, Messages
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 
@@ -42,9 +42,9 @@ def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
 
 
 def test_only_the_last_are_kept(messages):
-    for number in range(KEPT + 3):
+    for number in range(MAX_HISTORY + 3):
         messages.info(f"{number}")
-    assert [one.what for one in messages.history] == [f"{number}" for number in range(3, KEPT + 3)]
+    assert [one.what for one in messages.history] == [f"{number}" for number in range(3, MAX_HISTORY + 3)]
 
 
 NAME = "Zebrovich.png"

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.restyle import AT_ONCE
+from semblance.app.shell.restyle import BATCH_SIZE
 from semblance.app.shell.theme import DARK, LIGHT, is_styled, set_look, set_theme, theme_signals
 
 
@@ -50,7 +50,7 @@ def counts() -> Counter[str]:
 def pages(qtbot, counts) -> QStackedWidget:
     """A page that is seen, and one with many labels that was."""
     made = QStackedWidget()
-    for name, many in (("seen", 1), ("hidden", 3 * AT_ONCE)):
+    for name, many in (("seen", 1), ("hidden", 3 * BATCH_SIZE)):
         page = QWidget()
         column = QVBoxLayout(page)
         for _ in range(many):
@@ -82,11 +82,11 @@ def test_what_is_seen_has_the_new_look_at_once_and_the_rest_soon(qtbot, qapp, pa
     assert not is_styled()
     qtbot.waitUntil(is_styled)
     assert looks(hidden) == {(LIGHT.third, 22)}
-    assert counts == {"seen": 1, "hidden": 3 * AT_ONCE}
+    assert counts == {"seen": 1, "hidden": 3 * BATCH_SIZE}
 
 
 def test_what_is_shown_meanwhile_comes_first(qapp, pages):
-    others = [QLabel("other") for _ in range(3 * AT_ONCE)]
+    others = [QLabel("other") for _ in range(3 * BATCH_SIZE)]
     for other in others:
         pages.addWidget(other)
         other.ensurePolished()

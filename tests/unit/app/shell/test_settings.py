@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from semblance.app.shell import stored_values
-from semblance.app.shell.settings import RECENT, Settings
+from semblance.app.shell.settings import MAX_RECENT, Settings
 
 
 @pytest.fixture
@@ -59,21 +59,21 @@ def test_a_text_size_that_cannot_be_is_mended(file, kept, read):
     assert settings(file).theme == "dark"
 
 
-@pytest.mark.parametrize("n", [1, 2, RECENT + 2])
+@pytest.mark.parametrize("n", [1, 2, MAX_RECENT + 2])
 def test_recent_libraries_come_last_opened_first(file, tmp_path, n):
     paths = [library(tmp_path, f"L, {number}") for number in range(n)]
     before = settings(file)
     for path in paths:
-        before.opened(path)
+        before.add_recent(path)
     before.save()
-    assert settings(file).recent == paths[::-1][:RECENT]
+    assert settings(file).recent == paths[::-1][:MAX_RECENT]
 
 
 def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
     one, two = library(tmp_path, "one"), library(tmp_path, "two")
     kept = settings(file)
     for path in (one, two, one):
-        kept.opened(path)
+        kept.add_recent(path)
     assert kept.recent == [one, two]
     two.rmdir()
     assert kept.recent == [one]

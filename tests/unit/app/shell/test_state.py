@@ -58,19 +58,19 @@ def test_without_a_metric_the_first_feature_set_is_current(state):
 def test_nothing_of_a_library_outlives_it(state):
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_asked(asked_for(RANKING))
+    state.set_ranked_search(asked_for(RANKING))
     state.set_training(TrainingRun("good", "bdm", None))
     state.set_library(None)
     assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
     assert state.path is None
     assert len(state.columns) == 0
-    assert state.there == set()
+    assert state.available == set()
 
 
 def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_asked(asked_for(RANKING))
+    state.set_ranked_search(asked_for(RANKING))
     state.set_metric("old")
     heard.clear()
     state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
@@ -108,33 +108,33 @@ def test_a_region_belongs_to_a_query(state, heard):
 
 def test_what_commands_need_follows_what_is_there(state):
     state.set_library(replace(snapshot(), feature_sets=()))
-    assert state.there == {"library", "writable"}
+    assert state.available == {"library", "writable"}
     state.set_library(snapshot(metric("unscored", None)))
-    assert state.there == {"library", "writable", "features", "metric", "to score", "concept"}
+    assert state.available == {"library", "writable", "features", "metric", "can score", "can add concepts"}
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_asked(asked_for(RANKING))
+    state.set_ranked_search(asked_for(RANKING))
     state.set_training(TrainingRun("more", "bdm", 9))
-    assert {"scores", "query", "ranking", "training"} < state.there
+    assert {"scores", "query", "ranking", "training"} < state.available
     state.set_training(TrainingRun("more", "bdm", 9, running=False))
-    assert "training" not in state.there
+    assert "training" not in state.available
 
 
 def test_a_library_for_looking_only_allows_no_change(state):
     state.set_library(snapshot(metric("good", 0.9), writable=False))
-    assert state.there == {"library", "metric", "scores"}
+    assert state.available == {"library", "metric", "scores"}
 
 
 def test_what_is_shown_can_be_kept_and_comes_back(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_metric("old")
     state.set_query(Query(image=Path("outside.png"), region=PART))
-    state.set_option(fold_alike=False)
+    state.set_option(group_duplicates=False)
     state.change_search(without=("shape",), strength=0.5)
-    kept, search = state.memory(), state.search
+    kept, search = state.search_record(), state.search
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     assert state.search is None
-    assert not state.fold_alike
+    assert not state.group_duplicates
     state.restore_search(Search.from_json(kept))
     assert state.search == search
     assert state.metric.name == "old"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QThread
 
-from semblance.app.shell.stored_values import StoredValues, stored_values
+from semblance.app.shell.stored_values import StoredValues, shared_values
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def test_what_is_put_during_a_writing_is_written_without_being_asked(store, qtbo
 
 
 def test_all_who_ask_have_the_same(store):
-    kept = stored_values(store)
+    kept = shared_values(store)
     kept.put("theme", "light")
-    assert stored_values(store).get("theme") == "light"
+    assert shared_values(store).get("theme") == "light"
     kept.wait()
 
 

@@ -74,23 +74,23 @@ def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
 def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
     with open_window(library) as window:
         dock, goes = window.parts.layout.docks["library"], window.context.actions["go_library"]
-        assert not window.panels.library.fold_button.isVisible()
+        assert not window.panels.library.collapse_button.isVisible()
         window.resize(1100, 700)
         goes.trigger()
         assert not dock.folded
         assert window.panels.library.grid.hasFocus()
-        assert window.panels.library.fold_button.isVisible()
+        assert window.panels.library.collapse_button.isVisible()
         goes.trigger()
         assert dock.folded
         assert dock.widget().isAncestorOf(window.focusWidget())
         goes.trigger()
-        window.panels.library.fold_button.click()
+        window.panels.library.collapse_button.click()
         assert dock.folded
         window.resize(1440, 800)
         goes.trigger()
         goes.trigger()
         assert not dock.folded
-        assert not window.panels.library.fold_button.isVisible()
+        assert not window.panels.library.collapse_button.isVisible()
 
 
 def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(library):

@@ -83,10 +83,10 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         first = page.questions.question
         qtbot.keyClick(page, Qt.Key.Key_B)
         settle(window)
-        assert window.state.judged == 2
+        assert window.state.judgement_count == 2
         window.context.actions["undo_judgement"].trigger()
         settle(window)
-        assert window.state.judged == 0
+        assert window.state.judgement_count == 0
         assert page.questions.question == first
         qtbot.keyClick(page, Qt.Key.Key_N)
         settle(window)
@@ -96,7 +96,7 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         assert {
             name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
         } == before
-        assert window.state.judged == 2
+        assert window.state.judgement_count == 2
 
 
 def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
@@ -109,7 +109,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         wait_for(window, lambda: section.questions.question is not None)
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
         settle(window)
-        assert window.state.judged == 2
+        assert window.state.judgement_count == 2
         section.head.action_requested.emit()
         settle(window)
         assert window.parts.full.asking
@@ -163,12 +163,12 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
         ranking.set_current(other)
         assert view.current() == other
         some = panel.map.rows[2:9]
-        view.picked.emit(some)
-        assert len(library.deck()) == 7
-        assert window.panels.library.unpick.isVisible()
-        window.panels.library.unpick.click()
-        assert len(library.deck()) == 24
-        rows = [library.deck().case_row(place) for place in range(3)]
+        view.selected.emit(some)
+        assert len(library.model()) == 7
+        assert window.panels.library.show_all_button.isVisible()
+        window.panels.library.show_all_button.click()
+        assert len(library.model()) == 24
+        rows = [library.model().case_row(place) for place in range(3)]
         library.setFocus()
         library.set_current(rows[0])
         for _ in range(2):

@@ -18,7 +18,7 @@ def test_the_window_hides_the_patient_of_a_copied_library_image(tmp_path):
     image = shutil.copy(tmp_path / "images" / "level" / "p004.png", tmp_path / "copy.png")
     own = {"images/level/p004.png", "images/level/p005.png"}
     with open_window(library) as window:
-        search_operations.ask(window.context, Query(image=image))
+        search_operations.submit_query(window.context, Query(image=image))
         wait_for(window, lambda: window.state.ranking is not None)
         assert not own & set(ids(window.state.ranking))
         assert window.state.ranking.same_patient == 2

@@ -63,7 +63,7 @@ def test_each_job_can_be_ended(qtbot, dialog, jobs, monkeypatch):
 
 
 def test_progress_is_shown(dialog, jobs):
-    jobs.listed[0].hear("progress", Progress(1, 4, "Reading"))
+    jobs.listed[0].receive("progress", Progress(1, 4, "Reading"))
     QCoreApplication.processEvents()
     dialog._renew()
     assert "25 %" in [label.text() for label in dialog.findChildren(QLabel)]

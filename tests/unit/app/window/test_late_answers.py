@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 def test_a_ranking_that_comes_after_its_library_was_closed_is_none(library):
     with open_window(library) as window:
-        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
         close_library(window.context)
         settle(window)
         assert window.state.ranking is None
@@ -30,7 +30,7 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
     other = shutil.copytree(library, tmp_path / "Other.semblance")
     with open_window(library) as window:
         window.open_library(other)
-        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
         settle(window)
         assert window.state.path == other
         assert window.state.ranking is None
@@ -40,7 +40,7 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
 @pytest.mark.parametrize("do", [saved_searches.save, saved_searches.branch])
 def test_a_name_that_comes_after_its_library_was_closed_names_nothing(library, do):
     with open_window(library) as window:
-        search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
         settle(window)
         do(window.context, "mine")
         close_library(window.context)

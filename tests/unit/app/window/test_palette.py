@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import delete
 
-from semblance.app.shell.command_entries import Entry
+from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.window.palette import CommandPalette
 from tests.helpers.showing import on_screen
 
@@ -21,9 +21,13 @@ class Window(QWidget):
     def open(self) -> None:
         self.palette_.open(
             [
-                Entry("Train chosen learners", "Metric", lambda: self.ran.append("train"), "Ctrl+T", "play"),
-                Entry("Extract features…", "Features", lambda: self.ran.append("extract"), icon="layers"),
-                Entry("Create report…", "File", lambda: self.ran.append("report"), enabled=False),
+                CommandEntry(
+                    "Train chosen learners", "Metric", lambda: self.ran.append("train"), "Ctrl+T", "play"
+                ),
+                CommandEntry(
+                    "Extract features…", "Features", lambda: self.ran.append("extract"), icon="layers"
+                ),
+                CommandEntry("Create report…", "File", lambda: self.ran.append("report"), enabled=False),
             ]
         )
 

@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
 
 
 def asked(window):
-    search_operations.ask(window.context, Query(case=window.state.columns.ids[0]))
+    search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
     wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
 
@@ -30,7 +30,7 @@ def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
     with open_window(trained) as window:
         window.activateWindow()
         assert window.focusWidget() is window.panels.library.grid
-        assert window.panels.library.grid.current() == window.panels.library.grid.deck().case_row(0)
+        assert window.panels.library.grid.current() == window.panels.library.grid.model().case_row(0)
 
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
@@ -101,7 +101,7 @@ def test_tab_reaches_the_cases_with_one_of_them_current(qtbot, trained):
             before = window.focusWidget()
             qtbot.keyClick(before, Qt.Key.Key_Tab)
             assert window.focusWidget() is not before
-        assert grid.current() == grid.deck().case_row(0)
+        assert grid.current() == grid.model().case_row(0)
 
 
 @pytest.mark.qt_log_ignore("does not support", extend=True)

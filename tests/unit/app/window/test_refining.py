@@ -43,7 +43,7 @@ def library(trained, tmp_path) -> Path:
 
 
 def in_force(window) -> list[Kind]:
-    return [entry.judgement.kind for entry in window.state.asked.entries if entry.undone is None]
+    return [entry.judgement.kind for entry in window.state.ranked_search.entries if entry.undone is None]
 
 
 def press(window, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
@@ -147,14 +147,14 @@ def test_by_mouse_alone(qtbot, library):
 def test_letters_typed_into_a_field_judge_nothing(library):
     with open_window(library) as window:
         asked(window)
-        window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(0))
+        window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
         window.panels.library.search.setFocus()
         QTest.keyClicks(QApplication.focusWidget(), "dut")
         settle(window)
-        assert window.state.judged == 0
+        assert window.state.judgement_count == 0
         window.panels.query.view.setFocus()
         press(window, Qt.Key.Key_T)
-        assert not window.panels.ranking.grid.comparing.pending, "T turns the image there"
+        assert not window.panels.ranking.grid.comparison.pending, "T turns the image there"
 
 
 def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
@@ -169,7 +169,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         monkeypatch.setattr(case_menu, "Menu", Shown)
         grid = window.panels.ranking.grid
         grid.setFocus()
-        grid.set_current(grid.deck().case_row(0))
+        grid.set_current(grid.model().case_row(0))
         grid.menu_requested.emit(grid.current(), QPoint())
         window.panels.library.grid.setFocus()
         window.panels.library.grid.menu_requested.emit(grid.current(), QPoint())
@@ -181,11 +181,11 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
 def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
         asked(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
         settle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
-        wait_for(window, lambda: window.state.asked is not None)
+        wait_for(window, lambda: window.state.ranked_search is not None)
         assert in_force(window) == [Kind.ALIKE]
         assert [case.case_id for case in window.state.ranking.ranked] == order
 
@@ -193,9 +193,9 @@ def test_judgements_come_back_with_the_library(library):
 def test_a_click_right_before_the_end_is_kept(library):
     with open_window(library) as window:
         asked(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(3)])
+        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
     with open_window(library) as window:
-        wait_for(window, lambda: window.state.asked is not None)
+        wait_for(window, lambda: window.state.ranked_search is not None)
         assert in_force(window) == [Kind.ALIKE]
 
 
@@ -209,7 +209,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
         libraries.import_source(window.context, arriving, library, "folder")
         for place in (1, 3):
-            window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.deck().case_row(place)])
+            window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
         said = [message.what for message in window.context.messages.history]

@@ -44,7 +44,7 @@ def test_opening_a_library_refreshes_each_panel_once(library, monkeypatch):
 
     for owner, method in REFRESHES.items():
         count(owner, method)
-    count(CaseGrid, "set_deck")
+    count(CaseGrid, "set_model")
     with open_window(library) as window:
         asked(window)
         counts.clear()

@@ -74,7 +74,7 @@ def opened_and_seen(window: MainWindow) -> None:
     """Every page was seen, so that it is there."""
     window.resize(2200, 1400)
     asked(window)
-    window.panels.ranking.grid.set_current(window.panels.ranking.grid.deck().case_row(0))
+    window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
     for page in PAGES:
         show(window, page)
         go_on(window)

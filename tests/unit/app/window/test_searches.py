@@ -39,7 +39,7 @@ def library(tmp_path):
 
 
 def ask(window, place):
-    search_operations.ask(window.context, Query(case=window.state.columns.ids[place]))
+    search_operations.submit_query(window.context, Query(case=window.state.columns.ids[place]))
     wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
 
@@ -226,7 +226,7 @@ def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
 def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
-        memory = window.state.memory()
+        memory = window.state.search_record()
         seen = memory["seen"]["ranked"]
         seen[0], seen[3] = seen[3], seen[0]
         saved_searches.save(library, "old", memory)

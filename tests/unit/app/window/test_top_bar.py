@@ -86,12 +86,12 @@ def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     assert at(made, 1400, qapp) == (True, True)
     metric.set_value("with clicks refined")
     assert at(made, 1400, qapp) == (False, True)
-    assert metric.width() == metric.width_wanted(labelled=False)
+    assert metric.width() == metric.preferred_width(labelled=False)
     metric.set_value("a name that nobody would find too short for a metric, were it not on a bar")
     at(made, 1280, qapp)
     for picker in (library, features):
-        assert picker.width() == picker.width_wanted(labelled=False)
-    assert metric.width() < metric.width_wanted(labelled=False)
+        assert picker.width() == picker.preferred_width(labelled=False)
+    assert metric.width() < metric.preferred_width(labelled=False)
 
 
 def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
@@ -101,7 +101,7 @@ def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
     least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
     for width in (least - 5, least):
         at(made, width, qapp)
-        wanted = [picker.width_wanted(labelled=False) for picker in made._pickers]
+        wanted = [picker.preferred_width(labelled=False) for picker in made._pickers]
         assert [picker.width() for picker in made._pickers] == wanted, width
 
 

@@ -74,7 +74,9 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
 
 def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
     before = tables_of(path)
-    with pytest.raises(SemblanceError, match=r"made by an older version of Semblance.*Open it once where it can"):
+    with pytest.raises(
+        SemblanceError, match=r"made by an older version of Semblance.*Open it once where it can"
+    ):
         Library.open(path, writable=False)
     assert tables_of(path) == before
 

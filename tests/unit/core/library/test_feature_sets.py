@@ -136,7 +136,9 @@ def test_sets_are_made_once_and_never_mixed(library):
     first = numbers_set(library)
     assert numbers_set(library) == first
     assert first.groups == ("group 0", "group 0", "group 1")
-    with pytest.raises(BadArguments, match=r"'made up' was another extractor or other settings \(by gabor 1\).*--name"):
+    with pytest.raises(
+        BadArguments, match=r"'made up' was another extractor or other settings \(by gabor 1\).*--name"
+    ):
         numbers_set(library, width=4)
     with pytest.raises(BadArguments, match=r"another extractor or other settings"):
         library.features.make("made up", "gabor", 2, {}, first.columns, dtype="float32")

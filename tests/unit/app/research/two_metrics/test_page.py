@@ -209,7 +209,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
             Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
-    state.set_asked(rank_cases(panel.trained, state.search, k=39))
+    state.set_ranked_search(rank_cases(panel.trained, state.search, k=39))
     jobs.let_run()
     panel.set_metrics(state.search.metric, REFINED)
     jobs.let_run()
@@ -223,7 +223,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
         panel.every.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
         for column in range(panel.every.model.columnCount())
     ]
-    state.set_asked(replace(state.asked, entries=()))
+    state.set_ranked_search(replace(state.ranked_search, entries=()))
     state.change_search(like=(Query(case=ranked[3]),))
     jobs.let_run()
     panel._renew()

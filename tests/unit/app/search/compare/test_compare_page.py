@@ -26,7 +26,7 @@ def panel(qtbot, jobs, context, trained):
     context.state.set_library(read_snapshot(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_asked(asked_for(nearest_cases(trained, "plain", query, k=8)))
+    context.state.set_ranked_search(asked_for(nearest_cases(trained, "plain", query, k=8)))
     panel = on_screen(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
@@ -113,7 +113,7 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
 
 def test_no_ranking_any_more_leads_back(panel, qtbot):
     with qtbot.waitSignal(panel.closed):
-        panel.state.set_asked(None)
+        panel.state.set_ranked_search(None)
 
 
 def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:

@@ -42,7 +42,7 @@ def library(trained, tmp_path) -> Path:
 @pytest.fixture
 def window(library):
     with open_window(library) as opened:
-        search_operations.ask(opened.context, Query(case="t/c0"))
+        search_operations.submit_query(opened.context, Query(case="t/c0"))
         wait_for(opened, lambda: opened.state.ranking is not None)
         opened.parts.layout.show_side("refine")
         yield opened
@@ -93,14 +93,14 @@ def test_the_slider_moves_the_ranking(qtbot, window):
     row.bar.setFocus()
     for _ in range(6):
         qtbot.keyClick(row.bar, Qt.Key.Key_Right)
-    wait_for(window, lambda: window.state.asked.search.concepts == (("high", 6 / STEPS),))
+    wait_for(window, lambda: window.state.ranked_search.search.concepts == (("high", 6 / STEPS),))
     assert [case.case_id for case in window.state.ranking.ranked] != before
     assert row.value.text() == "+0.30"
     assert window.panels.ranking.told == "by 1 concept"
     qtbot.mouseClick(row.bar, LEFT, pos=QPoint(2, row.bar.height() // 2))
-    wait_for(window, lambda: window.state.asked.search.concepts[0][1] < 0.3)
+    wait_for(window, lambda: window.state.ranked_search.search.concepts[0][1] < 0.3)
     qtbot.keyClick(row.bar, Qt.Key.Key_Delete)
-    wait_for(window, lambda: window.state.asked.search.concepts == ())
+    wait_for(window, lambda: window.state.ranked_search.search.concepts == ())
     assert [case.case_id for case in window.state.ranking.ranked] == before
     assert row.value.text() == ""
 
@@ -108,18 +108,20 @@ def test_the_slider_moves_the_ranking(qtbot, window):
 def test_deleting_and_renaming_are_taken_back(window, monkeypatch):
     key = make(window)
     window.panels.concepts.set_amount("high", 0.5)
-    wait_for(window, lambda: window.state.asked.search.concepts)
+    wait_for(window, lambda: window.state.ranked_search.search.concepts)
     window.panels.concepts.rename(key, "tall")
-    wait_for(window, lambda: window.state.asked.search.concepts == (("tall", 0.5),))
+    wait_for(window, lambda: window.state.ranked_search.search.concepts == (("tall", 0.5),))
     window.panels.concepts.delete(key)
-    wait_for(window, lambda: not window.panels.concepts.facts and window.state.asked.search.concepts == ())
+    wait_for(
+        window, lambda: not window.panels.concepts.facts and window.state.ranked_search.search.concepts == ()
+    )
     assert window.panels.concepts.undoable == "deleting tall"
     window.panels.side.concepts.undo.click()
-    wait_for(window, lambda: window.state.asked.search.concepts == (("tall", 0.5),))
+    wait_for(window, lambda: window.state.ranked_search.search.concepts == (("tall", 0.5),))
     assert fact(window).with_ == WITH
     window.context.actions["undo_concept"].trigger()
     wait_for(window, lambda: fact(window).name == "high")
-    wait_for(window, lambda: window.state.asked.search.concepts == (("high", 0.5),))
+    wait_for(window, lambda: window.state.ranked_search.search.concepts == (("high", 0.5),))
 
 
 def test_a_mark_is_taken_back(window):

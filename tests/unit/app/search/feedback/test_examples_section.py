@@ -43,13 +43,13 @@ def trained(tmp_path_factory) -> Path:
 @pytest.fixture
 def window(trained, tmp_path):
     with open_window(Path(shutil.copytree(trained, tmp_path / "lib.semblance"))) as opened:
-        search_operations.ask(opened.context, Query(case=opened.state.columns.ids[0]))
+        search_operations.submit_query(opened.context, Query(case=opened.state.columns.ids[0]))
         wait_for(opened, lambda: opened.state.ranking is not None)
         yield opened
 
 
 def names(window, like: bool) -> list[str]:
-    search = window.state.asked.search
+    search = window.state.ranked_search.search
     return [one.case or one.image.name for one in (search.like if like else search.unlike)]
 
 
@@ -66,7 +66,10 @@ def row(window, place: int) -> int:
 
 
 def count(window, n: int) -> None:
-    wait_for(window, lambda: len(window.state.asked.search.like + window.state.asked.search.unlike) == n)
+    wait_for(
+        window,
+        lambda: len(window.state.ranked_search.search.like + window.state.ranked_search.search.unlike) == n,
+    )
 
 
 def drop(widget: QWidget, mime: QMimeData, share: float) -> None:
@@ -182,7 +185,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
 def test_another_query_begins_without_examples(window):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
-    search_operations.ask(window.context, Query(case=ids(window)[7]))
+    search_operations.submit_query(window.context, Query(case=ids(window)[7]))
     count(window, 0)
     assert window.panels.query.examples.tiles == []
 
@@ -192,7 +195,7 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     count(window, 1)
     window.state.set_metric("city")
     search_operations.rank(window.context)
-    wait_for(window, lambda: window.state.asked.refused is not None)
+    wait_for(window, lambda: window.state.ranked_search.refused is not None)
     assert "The search continues without them." in window.panels.query.examples.note.text()
     assert window.panels.ranking.told.endswith(" ms")
     with using_language("de"):
@@ -218,7 +221,7 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
 
 
 def test_the_words_of_the_ranking_count_what_moved_it(window):
-    asked = window.state.asked
+    asked = window.state.ranked_search
     assert adjustments_text(asked) == ""
     search = asked.search
     for changes, words in (

@@ -78,7 +78,7 @@ def section(qtbot, context, jobs):
 
 
 def ask(context, jobs, query: Query | None = None) -> None:
-    search_operations.ask(context, query or Query(case=context.state.columns.ids[0]))
+    search_operations.submit_query(context, query or Query(case=context.state.columns.ids[0]))
     jobs.let_run()
 
 
@@ -89,7 +89,7 @@ def settle(qtbot, jobs) -> None:
 
 
 def said(context) -> list:
-    entries = [entry for entry in context.state.asked.entries if entry.undone is None]
+    entries = [entry for entry in context.state.ranked_search.entries if entry.undone is None]
     return [(e.judgement.query, e.judgement.kind, e.judgement.case) for e in entries]
 
 

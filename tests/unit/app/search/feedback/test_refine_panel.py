@@ -74,7 +74,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
         operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
         jobs.let_run()
     settle(panel, jobs)
-    return [entry.id for entry in context.state.asked.entries]
+    return [entry.id for entry in context.state.ranked_search.entries]
 
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
@@ -86,7 +86,7 @@ def compare(context, jobs, panel, closer: int, farther: int) -> None:
 
 
 def in_force(context) -> list[int]:
-    return [entry.id for entry in context.state.asked.entries if entry.undone is None]
+    return [entry.id for entry in context.state.ranked_search.entries if entry.undone is None]
 
 
 def test_without_a_query_it_says_what_to_do(panel):
@@ -117,7 +117,7 @@ def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
         "c4 is like the query",
     ]
     assert "3 in the ledger" in texts(asked)
-    moved = sum(map(bool, context.state.asked.shifts[:20]))
+    moved = sum(map(bool, context.state.ranked_search.shifts[:20]))
     assert f"{moved} of the first 20" in texts(asked)
     assert asked.save.isEnabled()
     assert not asked.redo.isEnabled()
@@ -265,14 +265,16 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
 
 def test_the_strength_moves_the_ranking(asked, context, jobs):
     judge(context, jobs, asked, (40, True), (2, False), (6, False))
-    full = context.state.asked.result
+    full = context.state.ranked_search.result
     asked.scores.strength.setValue(0)
     jobs.let_run()
     assert context.state.search.strength == 0.0
-    assert context.state.asked.result.ranked != full.ranked
+    assert context.state.ranked_search.result.ranked != full.ranked
     asked.scores.strength.setValue(100)
     jobs.let_run()
-    assert [case.row for case in context.state.asked.result.ranked] == [case.row for case in full.ranked]
+    assert [case.row for case in context.state.ranked_search.result.ranked] == [
+        case.row for case in full.ranked
+    ]
 
 
 def test_a_restored_strength_is_shown_and_asked_once(asked, context, jobs):
@@ -325,7 +327,7 @@ def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, conte
 
 def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (6, False))
-    before = [case.row for case in context.state.asked.result.ranked]
+    before = [case.row for case in context.state.ranked_search.result.ranked]
     old = context.state.search
     operations.save_metric(context, "better", "Ann")
     jobs.let_run()
@@ -336,10 +338,10 @@ def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     assert context.settings.text(operations.AUTHOR) == "Ann"
     # What was judged is part of the metric now: it is not followed twice.
     assert state.search.ledger != old.ledger
-    assert state.asked.entries == ()
-    assert [case.row for case in state.asked.result.ranked] == before
+    assert state.ranked_search.entries == ()
+    assert [case.row for case in state.ranked_search.result.ranked] == before
     # Its vote follows the score, which came last: of so few cases there is no calibration.
-    assert state.asked.result.vote.why_not == NOT_CALIBRATED
+    assert state.ranked_search.result.vote.why_not == NOT_CALIBRATED
     assert [message.level for message in context.messages.history] == ["info"]
     settle(asked, jobs)
     assert len(asked.rows.rows) == 0
@@ -354,7 +356,7 @@ def test_an_author_left_empty_is_nobody(asked, context, jobs):
 
 def test_other_queries_are_named(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
-    search_operations.ask(context, Query(case=context.state.columns.ids[9]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[9]))
     settle(asked, jobs)
     assert asked.rows.rows[0].words == "c4 is like c0"
 
@@ -381,7 +383,7 @@ def test_it_can_be_drawn_in_every_size(qapp, asked, context, jobs, theme, scale)
     judge(context, jobs, asked, (4, True), (5, False))
     compare(context, jobs, asked, 8, 2)
     compare(context, jobs, asked, 2, 8)
-    operations.undo(context, [context.state.asked.entries[0].id])
+    operations.undo(context, [context.state.ranked_search.entries[0].id])
     settle(asked, jobs)
     set_theme(qapp, theme, scale)
     assert not asked.grab().isNull()

@@ -30,6 +30,6 @@ def library(tmp_path, context):
 @pytest.fixture
 def asked(panel, context, jobs, tmp_path):
     """The panel, shown with an image from outside of 48 x 40 pixels."""
-    search_operations.ask(context, Query(image=image_file(tmp_path)))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     jobs.let_run()
     return panel

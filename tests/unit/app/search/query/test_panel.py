@@ -75,7 +75,7 @@ def test_a_image_from_outside(asked):
 
 def test_a_case_of_the_library(panel, context, jobs, library):
     name = case_of(library, "p003.png")
-    search_operations.ask(context, Query(case=name))
+    search_operations.submit_query(context, Query(case=name))
     jobs.let_run()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
@@ -87,10 +87,10 @@ def test_a_case_of_the_library(panel, context, jobs, library):
 
 def test_the_old_image_stays_until_the_new_one_is_there(panel, context, jobs, library):
     first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
-    search_operations.ask(context, Query(case=first))
+    search_operations.submit_query(context, Query(case=first))
     jobs.let_run()
     old = panel.view.image
-    search_operations.ask(context, Query(case=second))
+    search_operations.submit_query(context, Query(case=second))
     assert panel.view.image is old
     draw(panel, PART)
     assert context.state.query == Query(case=second)
@@ -101,14 +101,14 @@ def test_the_old_image_stays_until_the_new_one_is_there(panel, context, jobs, li
 
 
 def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
-    search_operations.ask(context, Query(case=case_of(library, "p000.png")))
-    search_operations.ask(context, Query(case=case_of(library, "p005.png")))
+    search_operations.submit_query(context, Query(case=case_of(library, "p000.png")))
+    search_operations.submit_query(context, Query(case=case_of(library, "p005.png")))
     jobs.let_run()
     assert "p005.png" in panel.view.accessibleName()
 
 
 def test_what_takes_long_says_so_and_what_does_not_is_quiet(panel, context, jobs, tmp_path):
-    search_operations.ask(context, Query(image=image_file(tmp_path)))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     assert panel._slow.isActive()
     panel._slow.timeout.emit()
     assert "Loading" in notice(panel)[1]
@@ -124,7 +124,7 @@ def test_the_next_library_shows_nothing_of_the_last(asked, context):
 
 
 def test_a_image_that_comes_after_its_question_is_gone_is_dropped(panel, context, jobs, tmp_path):
-    search_operations.ask(context, Query(image=image_file(tmp_path)))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     context.state.set_query(None)
     jobs.let_run()
     assert panel.view.image is None
@@ -134,7 +134,7 @@ def test_colour_images_have_no_histogram(panel, context, jobs, tmp_path):
     pixels = np.zeros((30, 30, 3), np.uint8)
     pixels[:, :, 2] = 90
     Image.fromarray(pixels).save(tmp_path / "colour.png")
-    search_operations.ask(context, Query(image=tmp_path / "colour.png"))
+    search_operations.submit_query(context, Query(image=tmp_path / "colour.png"))
     jobs.let_run()
     assert shows_image(panel)
     assert not panel.histogram.isVisible()
@@ -150,7 +150,7 @@ def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
     path = tmp_path / "masses.semblance"
     import_source(table, path, kind="table")
     context.state.set_library(library_snapshot.read_snapshot(path))
-    search_operations.ask(context, Query(case=context.state.columns.ids[1]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[1]))
     jobs.let_run()
     assert "row of a table" in notice(panel)[0].lower()
     assert panel.facts._values["Finding"].accessibleName() == "malignant"
@@ -163,7 +163,7 @@ def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
 def test_a_file_that_is_no_image_is_told_in_the_panel(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
-    search_operations.ask(context, Query(image=bad))
+    search_operations.submit_query(context, Query(image=bad))
     jobs.let_run()
     title, hint = notice(panel)
     assert "notes.png" in title
@@ -183,7 +183,7 @@ def test_long_names_can_be_broken():
 def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
-    search_operations.ask(context, Query(image=bad))
+    search_operations.submit_query(context, Query(image=bad))
     jobs.let_run()
     image_file(tmp_path, "notes.png")
     QTest.mouseClick(button(panel), LEFT)
@@ -194,7 +194,7 @@ def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
 def test_a_moved_image_is_shown_once_it_is_found_again(panel, context, jobs, library, tmp_path):
     name = case_of(library, "p000.png")
     (tmp_path / "images").rename(tmp_path / "elsewhere")
-    search_operations.ask(context, Query(case=name))
+    search_operations.submit_query(context, Query(case=name))
     jobs.let_run()
     assert "p000.png" in notice(panel)[0]
     (tmp_path / "elsewhere").rename(tmp_path / "images")
@@ -204,7 +204,7 @@ def test_a_moved_image_is_shown_once_it_is_found_again(panel, context, jobs, lib
 
 
 def test_a_case_that_is_gone_is_named(panel, context, jobs, library):
-    search_operations.ask(context, Query(case="nobody"))
+    search_operations.submit_query(context, Query(case="nobody"))
     jobs.let_run()
     assert "nobody" in notice(panel)[0]
 
@@ -270,7 +270,7 @@ def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
     jobs = Jobs()
     context = make_context(jobs)
     panel = on_screen(qtbot, QueryPanel(context), 336, 640)
-    search_operations.ask(context, Query(image=image_file(tmp_path, size=(700, 500))))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path, size=(700, 500))))
     qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)
     assert [level.shape for level in panel.view.image.levels] == [(500, 700), (250, 350), (125, 175)]
     panel.grab()

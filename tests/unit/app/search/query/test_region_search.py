@@ -83,14 +83,14 @@ def test_escape_removes_the_region_and_undo_brings_it_back(asked, context):
 
 
 def test_a_remembered_region_is_drawn(panel, context, jobs, tmp_path):
-    search_operations.ask(context, Query(image=image_file(tmp_path), region=PART))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path), region=PART))
     jobs.let_run()
     assert panel.view.region.region == PART
     assert panel.search_with.value() == "region"
 
 
 def test_a_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
-    search_operations.ask(context, Query(image=image_file(tmp_path), region=Region(900, 900, 5, 5)))
+    search_operations.submit_query(context, Query(image=image_file(tmp_path), region=Region(900, 900, 5, 5)))
     jobs.let_run()
     assert panel.view.region.region is None
     assert shows_image(panel)
@@ -147,7 +147,7 @@ def test_the_menu_does_what_it_says(asked, qtbot):
 @pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
 def test_a_right_click_opens_the_menu_and_closing_it_leaves_nothing(panel, context, jobs, library, qtbot):
     name = case_of(library, "p000.png")
-    search_operations.ask(context, Query(case=name))
+    search_operations.submit_query(context, Query(case=name))
     jobs.let_run()
     panel.view.customContextMenuRequested.emit(QPoint(20, 20))
     menu = QApplication.activePopupWidget()

@@ -27,7 +27,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return library_to_judge(tmp_path_factory.mktemp("judging"))
+    return library_to_judge(tmp_path_factory.mktemp("can judge"))
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def panel(qtbot, context, jobs):
 
 
 def row(panel, place: int) -> int:
-    return panel.grid.deck().case_row(place)
+    return panel.grid.model().case_row(place)
 
 
 def said(context) -> list[tuple[Kind, bool]]:
-    return [(entry.judgement.kind, entry.undone is None) for entry in context.state.asked.entries]
+    return [(entry.judgement.kind, entry.undone is None) for entry in context.state.ranked_search.entries]
 
 
 def press(qtbot, panel, place: int, verdict: int) -> None:
@@ -62,32 +62,32 @@ def test_a_thumb_is_kept_shown_and_taken_back(qtbot, panel, context, jobs, view)
     list_requested = row(panel, 2)
     press(qtbot, panel, 2, 1)
     # Shown at once, before it is kept.
-    assert panel.grid.deck().judgements == {list_requested: 1}
+    assert panel.grid.model().judgements == {list_requested: 1}
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, True)]
-    assert panel.grid.deck().judgements == {list_requested: 1}
-    press(qtbot, panel, panel.grid.deck().place_of(list_requested), 1)
-    assert panel.grid.deck().judgements == {}
+    assert panel.grid.model().judgements == {list_requested: 1}
+    press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
+    assert panel.grid.model().judgements == {}
     jobs.let_run()
     assert said(context) == [(Kind.ALIKE, False)]
-    assert panel.grid.deck().judgements == {}
+    assert panel.grid.model().judgements == {}
 
 
 def test_the_other_thumb_takes_the_place_of_the_first(qtbot, panel, context, jobs):
     list_requested = row(panel, 2)
     for verdict in (1, -1):
-        press(qtbot, panel, panel.grid.deck().place_of(list_requested), verdict)
+        press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
         jobs.let_run()
-    assert panel.grid.deck().judgements == {list_requested: -1}
+    assert panel.grid.model().judgements == {list_requested: -1}
     assert said(context) == [(Kind.ALIKE, False), (Kind.NOT_ALIKE, True)]
-    assert context.state.asked.contradictions == ()
+    assert context.state.ranked_search.contradictions == ()
 
 
 def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
     context.settings.set_text(operations.AUTHOR, "Ann")
     panel.card_feedback.judge(1, [row(panel, 0)])
     jobs.let_run()
-    (entry,) = context.state.asked.entries
+    (entry,) = context.state.ranked_search.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
     with Library.open(context.state.path, writable=False) as opened:
@@ -103,12 +103,12 @@ def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, cont
     chosen = panel.grid.selected()
     panel.card_feedback.judge(-1)
     jobs.let_run()
-    assert panel.grid.deck().judgements == dict.fromkeys(chosen, -1)
-    assert panel.grid.selected() == sorted(chosen, key=panel.grid.deck().place_of)
+    assert panel.grid.model().judgements == dict.fromkeys(chosen, -1)
+    assert panel.grid.selected() == sorted(chosen, key=panel.grid.model().place_of)
     # A thumb on one of those chosen speaks for all of them.
     panel.card_feedback._thumb(chosen[1], -1)
     jobs.let_run()
-    assert panel.grid.deck().judgements == {}
+    assert panel.grid.model().judgements == {}
     operations.redo(context)
     jobs.let_run()
     operations.undo(context)
@@ -122,7 +122,7 @@ def test_a_thumb_outside_the_chosen_ones_speaks_for_its_case_alone(panel, contex
     other = row(panel, 4)
     panel.card_feedback._thumb(other, 1)
     jobs.let_run()
-    assert panel.grid.deck().judgements == {other: 1}
+    assert panel.grid.model().judgements == {other: 1}
 
 
 def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
@@ -137,28 +137,28 @@ def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
     panel.card_feedback.compare_current()
     assert panel.card_feedback.bar.text == ""
     jobs.let_run()
-    (entry,) = context.state.asked.entries
+    (entry,) = context.state.ranked_search.entries
     named = [ids.ids[ids.index_of_row(one)] for one in (closer, farther)]
     assert [entry.judgement.case, entry.judgement.other] == named
     panel.card_feedback.compare_current()
     panel.card_feedback.compare_current()
-    assert not panel.grid.comparing.pending, "the same key on the same case gives it up"
+    assert not panel.grid.comparison.pending, "the same key on the same case gives it up"
 
 
 def test_another_query_ends_a_comparison(panel, context, jobs):
     panel.grid.set_current(row(panel, 0))
     panel.card_feedback.compare_current()
-    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     assert panel.card_feedback.bar.text == ""
 
 
 def test_thumbs_are_those_of_the_present_query(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     jobs.let_run()
-    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.let_run()
-    assert len(context.state.asked.entries) == 1
-    assert panel.grid.deck().judgements == {}
+    assert len(context.state.ranked_search.entries) == 1
+    assert panel.grid.model().judgements == {}
 
 
 def test_what_moved_is_told_on_the_cards(panel, context, jobs):
@@ -166,12 +166,12 @@ def test_what_moved_is_told_on_the_cards(panel, context, jobs):
         panel.card_feedback.judge(1, [row(panel, place)])
         panel.card_feedback.judge(-1, [row(panel, place - 8)])
     jobs.let_run()
-    asked, deck = context.state.asked, panel.grid.deck()
+    asked, model = context.state.ranked_search, panel.grid.model()
     assert any(asked.shifts)
-    assert deck.shifts.tolist() == list(asked.shifts)
+    assert model.shifts.tolist() == list(asked.shifts)
     operations.reset(context)
     jobs.let_run()
-    assert panel.grid.deck().shifts is None
+    assert panel.grid.model().shifts is None
 
 
 def test_the_menu_says_the_same(panel, context, jobs):
@@ -199,7 +199,7 @@ def test_a_click_that_cannot_be_kept_is_not_shown_as_kept(panel, context, jobs, 
     monkeypatch.setattr(refine_metric, "judge", fail)
     panel.card_feedback.judge(1, [row(panel, 0)])
     jobs.let_run()
-    assert panel.grid.deck().judgements == {}
+    assert panel.grid.model().judgements == {}
     assert [message.level for message in context.messages.history] == ["error"]
 
 
@@ -212,7 +212,7 @@ def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jo
     assert not panel.grid._judging
     panel.card_feedback.judge(1, [row(panel, 0)])
     assert jobs.held == []
-    assert not {"judging"} & context.state.there
+    assert not {"can judge"} & context.state.available
     context.state.set_metric("plain")
     search_operations.rank(context)
     jobs.let_run()
@@ -221,9 +221,9 @@ def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jo
 
 def test_a_click_while_something_else_is_asked_is_kept_and_its_ranking_dropped(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
-    search_operations.ask(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.let_run()
-    assert context.state.asked.search.query.case == context.state.columns.ids[7]
+    assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
     assert said(context) == [(Kind.ALIKE, True)]
 
 
@@ -232,7 +232,7 @@ def test_a_click_while_the_metric_is_replaced_is_kept_and_followed_by_the_new_on
     context.state.set_metric("city")
     search_operations.rank(context)
     jobs.let_run()
-    assert context.state.asked.search.metric == "city"
+    assert context.state.ranked_search.search.metric == "city"
     assert said(context) == [(Kind.ALIKE, True)]
     assert context.messages.history == []
 
@@ -241,7 +241,7 @@ def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context,
     panel.card_feedback.judge(1, [row(panel, 0)])
     context.state.set_library(None)
     jobs.let_run()
-    assert context.state.asked is None
+    assert context.state.ranked_search is None
     assert context.messages.history == []
 
 
@@ -267,11 +267,11 @@ def test_two_windows_share_a_ledger(panel, context, jobs):
             window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
         )
         jobs.let_run()
-    assert len(context.state.asked.entries) == 3
-    assert len(other.state.asked.entries) == 2
+    assert len(context.state.ranked_search.entries) == 3
+    assert len(other.state.ranked_search.entries) == 2
     search_operations.rank(other)
     jobs.let_run()
-    assert len(other.state.asked.entries) == 3
+    assert len(other.state.ranked_search.entries) == 3
 
 
 def test_a_case_is_not_judged_against_itself(panel, context, jobs):
@@ -290,7 +290,7 @@ def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
     assert panel.card_feedback.bar.isVisible()
     qtbot.mouseClick(panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
     assert not panel.card_feedback.bar.isVisible()
-    assert not panel.grid.comparing.pending
+    assert not panel.grid.comparison.pending
 
 
 class TestTheStripAtTheFootOfQuery:

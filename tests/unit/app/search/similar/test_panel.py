@@ -64,7 +64,7 @@ def ranked(panel, context):
     """The panel with a ranking of twenty cases."""
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
-    context.state.set_asked(asked_for(ranking(same_patient=3, near_duplicates=2)))
+    context.state.set_ranked_search(asked_for(ranking(same_patient=3, near_duplicates=2)))
     return panel
 
 
@@ -86,14 +86,14 @@ def texts(panel) -> str:
 
 
 def test_ranked_cases_are_cards_nearest_first(ranked):
-    deck = ranked.grid.deck()
-    assert [deck.words(place) for place in range(2)] == [
+    model = ranked.grid.model()
+    assert [model.words(place) for place in range(2)] == [
         "rank 1, c001, malignant, patient P001, distance 0.100",
         "rank 2, c002, benign, patient P002, distance 0.200",
     ]
-    assert deck.alike.tolist()[:4] == [1, 2, 0, 1]
+    assert model.alike.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
-    assert deck.full == pytest.approx(2.5)
+    assert model.full == pytest.approx(2.5)
     assert ranked.told == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
@@ -102,42 +102,42 @@ def test_the_strip_counts_the_nearest(ranked, context):
     assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
     assert "Support, not a diagnosis" in texts(ranked)
     assert "no calibrated estimate" in texts(ranked)
-    context.state.set_asked(asked_for(ranking(n=4, counts={"benign": 1})))
+    context.state.set_ranked_search(asked_for(ranking(n=4, counts={"benign": 1})))
     assert "4 nearest: | 1 benign, 3 not given" in texts(ranked)
-    context.state.set_asked(asked_for(ranking(counts={f"f{n}": 2 for n in range(5)})))
+    context.state.set_ranked_search(asked_for(ranking(counts={f"f{n}": 2 for n in range(5)})))
     assert "2 f0, 2 f1, 2 f2, 2 f3 and 1 more" in texts(ranked)
 
 
 def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
     before = ranked.header.minimumSizeHint().width()
-    context.state.set_asked(
+    context.state.set_ranked_search(
         asked_for(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
     )
     assert ranked.header.minimumSizeHint().width() == before
 
 
 def test_a_ranking_without_cases(ranked, context):
-    context.state.set_asked(asked_for(ranking(n=0, counts={})))
+    context.state.set_ranked_search(asked_for(ranking(n=0, counts={})))
     assert "0 nearest:" in texts(ranked)
-    assert len(ranked.grid.deck()) == 0
+    assert len(ranked.grid.model()) == 0
 
 
 def test_findings_are_text_and_never_html(ranked, context):
-    context.state.set_asked(asked_for(ranking(counts={"<b>odd</b>": 10})))
+    context.state.set_ranked_search(asked_for(ranking(counts={"<b>odd</b>": 10})))
     label = next(label for label in ranked.findChildren(QLabel) if "odd" in label.text())
     assert label.textFormat() == Qt.TextFormat.PlainText
 
 
 def test_no_good_match_is_said(ranked, context):
     assert "No close match in this library" not in texts(ranked)
-    context.state.set_asked(asked_for(ranking(no_good_match=True)))
+    context.state.set_ranked_search(asked_for(ranking(no_good_match=True)))
     assert "farther than 99 % of this library" in texts(ranked)
 
 
 def test_what_is_hidden_is_counted(ranked, context):
     assert ranked.same_patient.text() == "Hide same patient (3)"
     assert ranked.alike.text() == "Group near-duplicates (2)"
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
 
@@ -233,10 +233,10 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
 
 
 def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, jobs, searches):
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     context.state.set_query(Query(case="c3"))
     assert "Searching" in texts(ranked)
-    context.state.set_asked(None)
+    context.state.set_ranked_search(None)
     assert "Searching" not in texts(ranked), "it failed"
     search_operations.rank(context)
     assert "Searching" in texts(ranked), "asked again"
@@ -247,18 +247,18 @@ def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, 
 
 def test_cases_that_are_gone_are_left_out(ranked, context):
     context.state.renew_library(snapshot(metric("good", 0.9), cases=6))
-    assert len(ranked.grid.deck()) == 5
+    assert len(ranked.grid.model()) == 5
 
 
 def test_a_new_ranking_begins_at_the_top(ranked, context):
-    context.state.set_asked(asked_for(ranking(n=90)))
+    context.state.set_ranked_search(asked_for(ranking(n=90)))
     ranked.grab()
     bar = ranked.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_asked(asked_for(ranking(n=80)))
+    context.state.set_ranked_search(asked_for(ranking(n=80)))
     assert bar.value() > 0, "the same query in another order stays where it was looked at"
-    context.state.set_asked(asked_for(replace(ranking(n=80), query=Query(case="c050"))))
+    context.state.set_ranked_search(asked_for(replace(ranking(n=80), query=Query(case="c050"))))
     assert bar.value() == 0
 
 
@@ -342,10 +342,10 @@ class TestGreysAsTheQuerys:
 
 def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
     with_counts = ranked.header.minimumSizeHint().width()
-    context.state.set_asked(asked_for(ranking(same_patient=0, near_duplicates=0)))
+    context.state.set_ranked_search(asked_for(ranking(same_patient=0, near_duplicates=0)))
     assert ranked.same_patient.text() == "Hide same patient"
     assert ranked.header.minimumSizeHint().width() == with_counts
-    context.state.set_asked(asked_for(ranking(same_patient=3)))
+    context.state.set_ranked_search(asked_for(ranking(same_patient=3)))
     box = ranked.same_patient
     qtbot.waitUntil(lambda: box.text() == "Hide same patient (3)")
     box.resize(box.minimumSizeHint())

@@ -65,7 +65,7 @@ def panel(qtbot, context):
 @pytest.fixture
 def show(panel, context):
     def shown(result: SearchResult) -> RankingPanel:
-        context.state.set_asked(asked_for(result))
+        context.state.set_ranked_search(asked_for(result))
         return panel
 
     return shown
@@ -226,7 +226,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
         action for action in menu.actions() if "5 %" in action.text() and "0.5" not in action.text()
     ).trigger()
     panel.options.diverse.setChecked(True)
-    assert context.state.unusual == 0.05
+    assert context.state.no_match_rate == 0.05
     assert context.state.diverse == DIVERSE
     jobs.let_run()
     assert asked[-1] == (0.05, DIVERSE)
@@ -300,19 +300,19 @@ def test_with_little_height_they_take_one_line(show):
 
 def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     panel = show(ranking())
-    assert len(panel.grid.deck()) == 20
+    assert len(panel.grid.model()) == 20
     card = panel.grid.card_rect(1)
     square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.thumb - 6)
     qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=square_end)
-    deck = panel.grid.deck()
-    assert [deck.case_row(place) for place in range(5)] == [1, 2, 40, 41, 3]
-    assert [deck.rank(place) for place in range(5)] == [1, 2, 2, 2, 3]
-    assert deck.distances[3] == 0.21
+    model = panel.grid.model()
+    assert [model.case_row(place) for place in range(5)] == [1, 2, 40, 41, 3]
+    assert [model.rank(place) for place in range(5)] == [1, 2, 2, 2, 3]
+    assert model.distances[3] == 0.21
     panel.grid.set_current(41)
     panel.toggle_near_duplicates()
-    assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
+    assert [panel.grid.model().case_row(place) for place in range(3)] == [1, 2, 3]
     panel.toggle_near_duplicates(3)
-    assert len(panel.grid.deck()) == 20
+    assert len(panel.grid.model()) == 20
 
 
 def test_an_estimate_that_errs_more_than_chance_allows_says_so_and_on_what(show):

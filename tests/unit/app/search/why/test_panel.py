@@ -59,7 +59,7 @@ def panel(qtbot, context):
 def asked(panel, context, table):
     """The panel after a query in the table, by the plain metric."""
     context.state.set_library(read_snapshot(table))
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.let_run()
     return panel
 
@@ -76,7 +76,7 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
     assert panel.is_empty
     context.state.set_library(read_snapshot(table))
     assert panel.is_empty
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.let_run()
     assert not panel.is_empty
     context.state.set_library(None)
@@ -86,7 +86,7 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
 
 def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, context, table):
     context.state.set_library(read_snapshot(table))
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
     context.state.set_library(None)
@@ -104,7 +104,7 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
     monkeypatch.setattr(compare_images, "compare_images", fails)
     context.state.set_library(read_snapshot(table))
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
     assert {operations.WHY, operations.IMAGES} <= context.jobs._latest.keys()
@@ -129,7 +129,7 @@ def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, c
 
 def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
     def waits() -> bool:
-        return search_operations.READY in context.jobs._latest
+        return search_operations.PRELOAD in context.jobs._latest
 
     qtbot.waitUntil(waits)
     # Whatever is asked goes first; it is read when that was told.
@@ -242,7 +242,7 @@ def test_clicks_are_part_of_the_distance_told(asked, context, table):
 def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, context, table):
     panel.hide()
     context.state.set_library(read_snapshot(table))
-    search_operations.ask(context, Query("t/c0"))
+    search_operations.submit_query(context, Query("t/c0"))
     context.jobs.let_run()
     assert panel.shown is None
     panel.show()
@@ -264,7 +264,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
 
 def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
     context.state.set_library(read_snapshot(made / "images.semblance"))
-    search_operations.ask(context, Query(context.state.columns.ids[0]))
+    search_operations.submit_query(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
     query, case = panel.images.query.shown, panel.images.case.shown
     assert query.pixels is not None
@@ -276,7 +276,7 @@ def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
 
 def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
     context.state.set_library(read_snapshot(made / "images.semblance"))
-    search_operations.ask(context, Query(context.state.columns.ids[0]))
+    search_operations.submit_query(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
     for case in context.state.ranking.ranked:
         if not panel.images.query.shown.rings:

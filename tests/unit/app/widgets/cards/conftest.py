@@ -11,5 +11,5 @@ from tests.helpers.showing import on_screen
 def grid(qtbot) -> CaseGrid:
     """Forty cases."""
     made = CaseGrid()
-    made.set_deck(sample_deck(40))
+    made.set_model(sample_deck(40))
     return on_screen(qtbot, made, 560, 400)

@@ -15,11 +15,11 @@ def moving(monkeypatch):
     monkeypatch.setattr(card_animation, "system_duration", lambda: 200)
 
 
-def turned(deck: CaseModel) -> CaseModel:
+def turned(model: CaseModel) -> CaseModel:
     """The same cases, the first ones the other way round."""
-    order = deck.order.copy()
+    order = model.order.copy()
     order[:8] = order[:8][::-1]
-    return CaseModel(deck.columns, order, deck.distances)
+    return CaseModel(model.columns, order, model.distances)
 
 
 def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
@@ -57,10 +57,10 @@ def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
 
 
 def test_the_grid_glides_only_when_told(grid, moving):
-    deck = grid.deck()
-    grid.set_deck(turned(deck))
+    model = grid.model()
+    grid.set_model(turned(model))
     assert grid._motion.places == []
-    grid.set_deck(deck, glide=True)
+    grid.set_model(model, glide=True)
     assert sorted(grid._motion.places) == list(range(8))
     start = grid._motion.at(7)
     assert start == grid.card_rect(0).topLeft()
@@ -68,15 +68,15 @@ def test_the_grid_glides_only_when_told(grid, moving):
 
 
 def test_a_card_that_leaves_is_seen_leaving(grid, moving):
-    deck = grid.deck()
-    order = np.roll(deck.order, -1)
-    grid.set_deck(CaseModel(deck.columns, order, deck.distances), glide=True)
+    model = grid.model()
+    order = np.roll(model.order, -1)
+    grid.set_model(CaseModel(model.columns, order, model.distances), glide=True)
     assert 39 in grid._motion.places
     assert grid._motion._ways[39][1].y() == grid.viewport().height()
 
 
 def test_scrolling_ends_it(grid, moving):
-    grid.set_deck(turned(grid.deck()), glide=True)
+    grid.set_model(turned(grid.model()), glide=True)
     assert grid._motion.places
     grid.verticalScrollBar().setValue(40)
     assert grid._motion.places == []
@@ -84,12 +84,12 @@ def test_scrolling_ends_it(grid, moving):
 
 def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, grid):
     grid.set_current(1)
-    deck = grid.deck()
+    model = grid.model()
     with qtbot.waitSignal(grid.current_changed) as told:
-        grid.set_deck(CaseModel(deck.columns, np.roll(deck.order, -1), deck.distances), glide=True)
+        grid.set_model(CaseModel(model.columns, np.roll(model.order, -1), model.distances), glide=True)
     assert told.args == [2]
     assert grid.current_place() == 0
-    grid.set_deck(deck, glide=True)
+    grid.set_model(model, glide=True)
     assert grid.current() == 2
     assert grid.current_place() == 1
 
@@ -97,7 +97,7 @@ def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, gr
 @pytest.mark.parametrize("key", [Qt.Key.Key_Right, Qt.Key.Key_End])
 def test_keys_are_taken_while_cards_glide(qtbot, grid, moving, key):
     grid.set_current(1)
-    grid.set_deck(turned(grid.deck()), glide=True)
+    grid.set_model(turned(grid.model()), glide=True)
     before = grid.current_place()
     qtbot.keyClick(grid, key)
     assert grid.current_place() > before

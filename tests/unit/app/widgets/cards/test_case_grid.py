@@ -40,7 +40,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
 
 def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
     strip = on_screen(qtbot, CaseGrid(), 300, 80)
-    strip.set_deck(sample_deck(40))
+    strip.set_model(sample_deck(40))
     for row in (1, 12):
         strip.set_current(row)
         assert 0 <= strip.card_rect(strip.current_place()).top() < 20
@@ -89,13 +89,13 @@ def test_the_menu_is_wanted_by_mouse_and_by_key(qtbot, grid: CaseGrid) -> None:
 
 def test_the_current_case_stays_current_in_another_order(qtbot, grid: CaseGrid) -> None:
     grid.set_current(5)
-    deck = grid.deck()
+    model = grid.model()
     with qtbot.assertNotEmitted(grid.current_changed):
-        grid.set_deck(CaseModel(deck.columns, deck.order[::-1]))
+        grid.set_model(CaseModel(model.columns, model.order[::-1]))
     assert grid.current() == 5
     assert grid.current_place() == 35
     with qtbot.waitSignal(grid.current_changed) as told:
-        grid.set_deck(CaseModel(deck.columns, np.array([0, 1])))
+        grid.set_model(CaseModel(model.columns, np.array([0, 1])))
     assert told.args == [NONE]
 
 
@@ -115,11 +115,11 @@ def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None
             qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=where.center())
         assert told.args == [2, verdict]
     grid.set_judgements({2: 1})
-    assert grid.deck().judgements == {2: 1}
+    assert grid.model().judgements == {2: 1}
 
 
 def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
-    assert grid.deck().columns.state[7] == ImageState.MISSING
+    assert grid.model().columns.state[7] == ImageState.MISSING
     card = grid.card_rect(7)
     middle = card.topLeft() + QPoint(MARGIN + grid._layout.thumb // 2, MARGIN + grid._layout.thumb // 2 + 6)
     with qtbot.waitSignal(grid.relink_requested) as told:
@@ -137,7 +137,7 @@ def test_hover_is_told_and_ends(qtbot, grid: CaseGrid) -> None:
 
 
 def test_a_dragged_case_carries_its_row_and_id(grid: CaseGrid) -> None:
-    data = mime_data(grid.deck(), 3)
+    data = mime_data(grid.model(), 3)
     assert bytes(data.data(CASE_MIME).data()) == b"4"
     assert data.text() == "US-0111"
     assert dragged_case(data) == 4
@@ -175,7 +175,7 @@ def test_a_source_can_be_changed_and_taken_away(qtbot, grid: CaseGrid) -> None:
 @pytest.mark.parametrize("ranked", [True, False])
 def test_as_a_list_there_is_one_case_a_line(qtbot, grid: CaseGrid, ranked: bool) -> None:
     grid.set_rows(True)
-    grid.set_deck(sample_deck(40, ranked=ranked))
+    grid.set_model(sample_deck(40, ranked=ranked))
     assert grid.card_rect(1).top() - grid.card_rect(0).top() == 32
     assert not grid.viewport().grab().isNull()
     grid.set_current(1)
@@ -184,7 +184,7 @@ def test_as_a_list_there_is_one_case_a_line(qtbot, grid: CaseGrid, ranked: bool)
 
 
 def test_an_empty_grid_takes_keys_and_clicks(qtbot, grid: CaseGrid) -> None:
-    grid.set_deck(CaseModel())
+    grid.set_model(CaseModel())
     qtbot.keyClick(grid, Qt.Key.Key_Down)
     qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(50, 50))
     assert grid.current() == NONE
@@ -194,7 +194,7 @@ def test_an_empty_grid_takes_keys_and_clicks(qtbot, grid: CaseGrid) -> None:
 def test_any_number_of_cases(qtbot, grid: CaseGrid) -> None:
     n = 100_000
     columns = case_columns(range(n), [str(k) for k in range(n)], [None] * n, [None] * n, [0] * n)
-    grid.set_deck(CaseModel(columns, np.arange(n)))
+    grid.set_model(CaseModel(columns, np.arange(n)))
     qtbot.keyClick(grid, Qt.Key.Key_End)
     assert grid.current() == n - 1
     assert grid.viewport().rect().contains(grid.card_rect(n - 1))
@@ -240,10 +240,10 @@ class TestChoosingSeveral:
     def test_what_is_chosen_stays_in_another_order_and_goes_with_its_cases(self, several: CaseGrid) -> None:
         several.set_current(2)
         several._choose(3, SHIFT)
-        deck = several.deck()
-        several.set_deck(CaseModel(deck.columns, deck.order[::-1]))
+        model = several.model()
+        several.set_model(CaseModel(model.columns, model.order[::-1]))
         assert several.selected() == [4, 3, 2]
-        several.set_deck(CaseModel(deck.columns, np.array([0, 2])))
+        several.set_model(CaseModel(model.columns, np.array([0, 2])))
         assert several.selected() == [3]
 
     def test_the_menu_of_a_chosen_case_is_about_all_of_them(self, qtbot, several: CaseGrid) -> None:
@@ -263,48 +263,48 @@ class TestComparing:
 
     def test_a_click_on_the_second_case_ends_it(self, qtbot, judging: CaseGrid) -> None:
         click(qtbot, judging, 1)
-        judging.comparing.begin(judging.current())
-        assert judging.comparing.role(2, aimed=False) == "closer"
-        assert judging.comparing.role(5, aimed=True) == "than this"
-        with qtbot.waitSignal(judging.comparing.compared) as told:
+        judging.comparison.begin(judging.current())
+        assert judging.comparison.role(2, aimed=False) == "closer"
+        assert judging.comparison.role(5, aimed=True) == "than this"
+        with qtbot.waitSignal(judging.comparison.compared) as told:
             click(qtbot, judging, 4)
         assert told.args == [2, 5]
-        assert not judging.comparing.pending
+        assert not judging.comparison.pending
         assert judging.current() == 2
 
     def test_enter_ends_it_and_escape_gives_it_up(self, qtbot, judging: CaseGrid) -> None:
         click(qtbot, judging, 1)
-        judging.comparing.begin(2)
+        judging.comparison.begin(2)
         qtbot.keyClick(judging, Qt.Key.Key_Right)
-        with qtbot.waitSignal(judging.comparing.compared) as told:
+        with qtbot.waitSignal(judging.comparison.compared) as told:
             qtbot.keyClick(judging, Qt.Key.Key_Return)
         assert told.args == [2, 3]
-        judging.comparing.begin(3)
-        with qtbot.assertNotEmitted(judging.comparing.compared):
+        judging.comparison.begin(3)
+        with qtbot.assertNotEmitted(judging.comparison.compared):
             qtbot.keyClick(judging, Qt.Key.Key_Escape)
-        assert not judging.comparing.pending
+        assert not judging.comparison.pending
 
     def test_a_case_is_not_compared_with_itself(self, qtbot, judging: CaseGrid) -> None:
-        judging.comparing.begin(2)
-        with qtbot.assertNotEmitted(judging.comparing.compared):
+        judging.comparison.begin(2)
+        with qtbot.assertNotEmitted(judging.comparison.compared):
             click(qtbot, judging, 1)
-        assert judging.comparing.pending
+        assert judging.comparison.pending
 
     def test_it_ends_when_its_case_is_gone_or_nothing_can_be_judged(self, judging: CaseGrid) -> None:
-        judging.comparing.begin(2)
-        judging.set_deck(CaseModel(judging.deck().columns, np.array([3, 4])))
-        assert not judging.comparing.pending
-        judging.comparing.begin(4)
+        judging.comparison.begin(2)
+        judging.set_model(CaseModel(judging.model().columns, np.array([3, 4])))
+        assert not judging.comparison.pending
+        judging.comparison.begin(4)
         judging.set_judging(False)
-        assert not judging.comparing.pending
-        judging.comparing.begin(4)
-        assert not judging.comparing.pending
+        assert not judging.comparison.pending
+        judging.comparison.begin(4)
+        assert not judging.comparison.pending
 
     def test_a_card_is_dropped_on_another(self, qtbot, judging: CaseGrid, monkeypatch) -> None:
         # Qt fills in the source itself during a real drag.
         for kind in (QDragMoveEvent, QDropEvent):
             monkeypatch.setattr(kind, "source", lambda _event: judging)
-        held = (mime_data(judging.deck(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        held = (mime_data(judging.model(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
 
         def over(place: int) -> bool:
             at = judging.card_rect(place).center()
@@ -313,19 +313,19 @@ class TestComparing:
             return event.isAccepted()
 
         assert over(1)
-        assert judging.comparing.role(2, aimed=False) == "than this"
+        assert judging.comparison.role(2, aimed=False) == "than this"
         assert not over(3)
-        assert judging.comparing.role(2, aimed=False) == ""
+        assert judging.comparison.role(2, aimed=False) == ""
         over(1)
         judging.dragLeaveEvent(QDragLeaveEvent())
-        assert judging.comparing.role(2, aimed=False) == ""
-        with qtbot.waitSignal(judging.comparing.compared) as told:
+        assert judging.comparison.role(2, aimed=False) == ""
+        with qtbot.waitSignal(judging.comparison.compared) as told:
             at = QPointF(judging.card_rect(1).center())
             judging.dropEvent(QDropEvent(at, Qt.DropAction.CopyAction, *held))
         assert told.args == [4, 2]
 
     def test_cards_from_elsewhere_are_not_taken(self, judging: CaseGrid) -> None:
-        held = (mime_data(judging.deck(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        held = (mime_data(judging.model(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
         at = judging.card_rect(1).center()
         event = QDragMoveEvent(at, Qt.DropAction.CopyAction, *held)
         judging.dragMoveEvent(event)
@@ -354,19 +354,19 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
     plain = grid.viewport().grab().toImage()
     grid.set_judging(True)
     grid.set_multiple(True)
-    deck = grid.deck()
-    shifts = np.arange(len(deck)) - 3
-    grid.set_deck(replace(deck, shifts=shifts, judgements={1: 1, 2: -1}))
-    assert grid.deck().words(0).endswith("moved \N{MINUS SIGN}3, marked more like this")
-    assert grid.deck().shift(3) == ""
+    model = grid.model()
+    shifts = np.arange(len(model)) - 3
+    grid.set_model(replace(model, shifts=shifts, judgements={1: 1, 2: -1}))
+    assert grid.model().words(0).endswith("moved \N{MINUS SIGN}3, marked more like this")
+    assert grid.model().shift(3) == ""
     grid.set_current(4)
     grid._choose(5, SHIFT)
-    grid.comparing.begin(6)
+    grid.comparison.begin(6)
     assert grid.viewport().grab().toImage() != plain
 
 
 def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
-    grid.set_deck(sample_deck(40))
+    grid.set_model(sample_deck(40))
     grid.set_current(1)
     grid.set_judgements({})
     before = grid.accessibleDescription()
@@ -382,6 +382,6 @@ def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid, monk
     grid.clearFocus()
     grid.setFocus()
     assert grid.current_place() == 0
-    grid.set_deck(CaseModel())
-    grid.set_deck(sample_deck(5))
+    grid.set_model(CaseModel())
+    grid.set_model(sample_deck(5))
     assert grid.current_place() == 0

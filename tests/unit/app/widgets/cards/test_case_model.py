@@ -10,28 +10,28 @@ from semblance.core.library.case_columns import case_columns
 
 
 @pytest.fixture
-def deck() -> CaseModel:
+def model() -> CaseModel:
     findings, patients = ["benign", None, "malignant"], ["P1", None, "P1"]
     columns = case_columns([10, 20, 30], ["a", "b", "c"], findings, patients, [0] * 3)
     return CaseModel(columns, np.array([2, 0]), np.array([0.2, 0.4]), full=0.5)
 
 
-def test_places_and_catalogue_rows_lead_to_each_other(deck: CaseModel) -> None:
-    assert [deck.case_row(place) for place in (0, 1)] == [30, 10]
-    assert [deck.place_of(row) for row in (30, 10, 20, 99)] == [0, 1, -1, -1]
+def test_places_and_catalogue_rows_lead_to_each_other(model: CaseModel) -> None:
+    assert [model.case_row(place) for place in (0, 1)] == [30, 10]
+    assert [model.place_of(row) for row in (30, 10, 20, 99)] == [0, 1, -1, -1]
 
 
-def test_bars_are_shares_of_the_full_distance(deck: CaseModel) -> None:
-    assert [deck.share(place) for place in (0, 1)] == pytest.approx([0.4, 0.8])
+def test_bars_are_shares_of_the_full_distance(model: CaseModel) -> None:
+    assert [model.share(place) for place in (0, 1)] == pytest.approx([0.4, 0.8])
 
 
-def test_a_case_in_words(deck: CaseModel) -> None:
-    assert deck.words(0) == "rank 1, c, malignant, patient P1, distance 0.200"
-    assert CaseModel(deck.columns, np.array([1])).words(0) == "b, finding not given"
+def test_a_case_in_words(model: CaseModel) -> None:
+    assert model.words(0) == "rank 1, c, malignant, patient P1, distance 0.200"
+    assert CaseModel(model.columns, np.array([1])).words(0) == "b, finding not given"
 
 
-def test_very_small_distances_differ(deck: CaseModel) -> None:
-    close = replace(deck, distances=np.linspace(0.00121, 0.00128, len(deck)))
+def test_very_small_distances_differ(model: CaseModel) -> None:
+    close = replace(model, distances=np.linspace(0.00121, 0.00128, len(model)))
     told = [close.distance_text(place) for place in range(len(close))]
     assert len(set(told)) == len(close)
     assert told[0] == "0.0012"
@@ -39,8 +39,8 @@ def test_very_small_distances_differ(deck: CaseModel) -> None:
     assert len(close.longest_distance) == len("0.0012")
 
 
-def test_they_differ_in_german_too(deck: CaseModel, german: None) -> None:
-    close = replace(deck, distances=np.linspace(0.00121, 0.00128, len(deck)))
+def test_they_differ_in_german_too(model: CaseModel, german: None) -> None:
+    close = replace(model, distances=np.linspace(0.00121, 0.00128, len(model)))
     assert close.distance_text(0) == "0,0012"
 
 

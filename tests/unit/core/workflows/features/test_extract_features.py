@@ -251,7 +251,7 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 
 
-def test_masses_are_offered_first_where_cases_have_regions(tmp_path):
+def test_masses_are_offered_after_the_encoder_where_cases_have_regions(tmp_path):
     plain = encoded(pattern(40, 40))
     box = np.zeros((40, 40), np.uint8)
     box[10:30, 12:28] = 255
@@ -259,8 +259,8 @@ def test_masses_are_offered_first_where_cases_have_regions(tmp_path):
     import_source(write_zip(tmp_path / "busi.zip", files), tmp_path / "regions")
     import_source(write_zip(tmp_path / "x.zip", {"a/1.png": plain}), tmp_path / "plain")
     regions, without = suitable_extractors(tmp_path / "regions"), suitable_extractors(tmp_path / "plain")
-    assert regions[:2] == ["mass", "gabor"]
-    assert (without[0], without[-1]) == ("gabor", "mass")
+    assert regions[:2] == ["encoder", "mass"]
+    assert (without[:2], without[-1]) == (["encoder", "gabor"], "mass")
     assert extract_features(tmp_path / "regions", "mass").failed == []
     assert numbers(tmp_path / "regions", "mass")["busi/a/1.png"][0] == 20 * 16
 

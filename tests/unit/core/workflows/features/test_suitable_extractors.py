@@ -13,7 +13,7 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     with open_library(library) as opened:
         fits = extractor_suitabilities(opened)
     assert [fit.name for fit in fits if fit.is_suitable] == suitable_extractors(library)
-    assert fits[0].name == "gabor"
+    assert fits[0].name == "encoder"
     assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
         "polyp": "no case is a volume",
         "raw": "no case comes from a table",

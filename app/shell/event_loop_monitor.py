@@ -1,4 +1,4 @@
-"""Notes in the log when the window's thread was busy for longer than it may, while work goes on."""
+"""Log entries when the event loop of the main thread is blocked while jobs run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 from semblance.core.log import logger
 
-#: No turn of the window's thread takes longer.
+#: A longer turn of the event loop is logged.
 LIMIT_S = 0.05
-#: How often the thread is asked; a turn may be this much longer than noted.
+#: Interval of the measurements. A turn may be this much longer than logged.
 INTERVAL_MS = 20
 
 
-class SlowTurns(QObject):
-    """Watches the thread it lives in between :meth:`start` and :meth:`stop`; it costs nothing otherwise."""
+class EventLoopMonitor(QObject):
+    """Measures the event loop of its thread between :meth:`start` and :meth:`stop`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -26,18 +26,18 @@ class SlowTurns(QObject):
         self._timer.timeout.connect(self._measure)
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start to measure."""
         if not self._timer.isActive():
             self._last = time.monotonic()
             self._timer.start()
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop measuring."""
         self._timer.stop()
 
     def _measure(self) -> None:
         now = time.monotonic()
-        late = now - self._last - INTERVAL_MS / 1000
+        delay = now - self._last - INTERVAL_MS / 1000
         self._last = now
-        if late > LIMIT_S:
-            logger.warning("the window was busy for %d ms", round(1000 * late))
+        if delay > LIMIT_S:
+            logger.warning("the window was busy for %d ms", round(1000 * delay))

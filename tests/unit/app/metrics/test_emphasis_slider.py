@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog
 
 from semblance.app.metrics import slider_operations
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
-from semblance.app.metrics.slider_state import current, sliders, why_not
+from semblance.app.metrics.slider_state import current_step, sliders, unavailable_reason
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
@@ -20,13 +20,13 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.window.test_main_window import LEFT
 
+LEFT = Qt.MouseButton.LeftButton
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory) -> Path:
+def prepared_library(tmp_path_factory) -> Path:
     library = table_library(tmp_path_factory.mktemp("slider"), n=60)
     prepare_slider(library, TrainRequest("", "between", settings={"rounds": 5}))
     train_metric(library, TrainRequest("euclidean", "plain"))
@@ -34,12 +34,12 @@ def prepared(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def window(prepared, tmp_path):
-    library = Path(shutil.copytree(prepared, tmp_path / "lib.semblance"))
-    with open_window(library) as opened:
-        search_operations.ask(opened.context, Query(case="t/c0"))
-        wait_for(opened, lambda: opened.state.ranking is not None)
-        yield opened
+def window(prepared_library, tmp_path):
+    library = Path(shutil.copytree(prepared_library, tmp_path / "lib.semblance"))
+    with open_window(library) as main_window:
+        search_operations.submit_query(main_window.context, Query(case="t/c0"))
+        wait_for(main_window, lambda: main_window.state.ranking is not None)
+        yield main_window
 
 
 def ranked_by(window, place: int) -> bool:
@@ -47,8 +47,8 @@ def ranked_by(window, place: int) -> bool:
     return window.state.metric.name == name and window.state.ranking.metric == name
 
 
-def test_a_click_beside_the_handle_goes_to_the_nearest_step(qtbot, window):
-    slider_operations.choose(window.context, "between")
+def test_a_click_beside_the_handle_moves_to_the_nearest_step(qtbot, window):
+    slider_operations.select_metric(window.context, "between")
     bar = window.top.likeness.bar
     wait_for(window, lambda: bar.isEnabled() and window.state.ranking is not None)
     for share, place in ((0.02, 0), (0.98, 100), (0.52, 50)):
@@ -57,15 +57,15 @@ def test_a_click_beside_the_handle_goes_to_the_nearest_step(qtbot, window):
         assert bar.value() == place
 
 
-def test_it_says_why_it_cannot_be_moved(window):
+def test_the_tool_tip_says_why_it_is_disabled(window):
     slider = window.top.likeness
     assert window.state.metric.name == "plain"
     assert not slider.bar.isEnabled()
     assert "Select the metric between" in slider.toolTip()
-    assert slider.bar.accessibleDescription() == why_not(window.state)
+    assert slider.bar.accessibleDescription() == unavailable_reason(window.state)
 
 
-def test_a_slider_is_one_metric_to_choose(window):
+def test_the_metric_menu_lists_a_slider_once(window):
     picker = window.top._pickers[2]
     assert [action.text() for action in picker._choices()] == ["between", "plain"]
     next(action for action in picker._choices() if action.text() == "between").trigger()
@@ -76,8 +76,8 @@ def test_a_slider_is_one_metric_to_choose(window):
     assert "held-out patients" in window.top.likeness.toolTip()
 
 
-def test_keys_lead_from_step_to_step(qtbot, window):
-    slider_operations.choose(window.context, "between")
+def test_keys_move_from_step_to_step(qtbot, window):
+    slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.likeness.bar
     for key, place in (
@@ -93,38 +93,38 @@ def test_keys_lead_from_step_to_step(qtbot, window):
         assert bar.value() == place
 
 
-def test_dragged_it_ranks_on_the_way_and_snaps_when_let_go(qtbot, window):
-    slider_operations.choose(window.context, "between")
+def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
+    slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.likeness.bar
 
-    def at(value: float) -> QPoint:
+    def position(value: float) -> QPoint:
         return QPoint(round(6 + (bar.width() - 12) * value / 100), bar.height() // 2)
 
-    qtbot.mousePress(bar, LEFT, pos=at(70))
-    qtbot.mouseMove(bar, at(45))
+    qtbot.mousePress(bar, LEFT, pos=position(70))
+    qtbot.mouseMove(bar, position(45))
     wait_for(window, lambda: ranked_by(window, 50))
-    qtbot.mouseMove(bar, at(22))
+    qtbot.mouseMove(bar, position(22))
     wait_for(window, lambda: ranked_by(window, 30))
     assert bar.value() != 30
-    qtbot.mouseRelease(bar, LEFT, pos=at(22))
+    qtbot.mouseRelease(bar, LEFT, pos=position(22))
     assert bar.value() == 30
     assert ranked_by(window, 30)
 
 
 def test_a_step_that_is_gone_is_passed_over(window):
-    slider_operations.choose(window.context, "between")
+    slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
-    found, step = current(window.state)
-    assert [one.place for one in found.steps] == list(PLACES)
+    slider, step = current_step(window.state)
+    assert [one.place for one in slider.steps] == list(PLACES)
     assert step.place == 70
 
 
 def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):
-    asked = []
+    requests = []
 
     def answer(dialog: PrepareSliderDialog) -> int:
-        asked.append(dialog.request())
+        requests.append(dialog.request())
         return QDialog.DialogCode.Accepted
 
     monkeypatch.setattr(PrepareSliderDialog, "exec", answer)
@@ -135,22 +135,22 @@ def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):
     )
     window.context.actions["prepare_slider"].trigger()
     wait_for(window, lambda: window.state.metric.name == "second 70 %")
-    assert asked
+    assert requests
     assert set(sliders(window.state)) == {"between", "second"}
 
 
-def test_the_dialog_says_what_it_will_do(window):
+def test_the_dialog_reports_a_replaced_slider_and_a_missing_name(window):
     dialog = PrepareSliderDialog(window.state.library, "raw", window)
     assert dialog.request() == TrainRequest("bdm_v", "BDM+V slider", "raw")
-    assert dialog.go.isEnabled()
+    assert dialog.prepare_button.isEnabled()
     dialog._name.setText("between")
     assert "This replaces the slider" in dialog._problem.text()
     dialog._name.setText("  ")
-    assert not dialog.go.isEnabled()
+    assert not dialog.prepare_button.isEnabled()
     dialog.deleteLater()
 
 
-def test_train_offers_it(qtbot, window):
+def test_the_train_panel_offers_the_slider(qtbot, window):
     window.parts.layout.show_side("train")
     assert window.panels.side.train.slider_button.isVisible()
     window.panels.side.train.set_learners(["euclidean"])

@@ -25,29 +25,29 @@ def library(tmp_path) -> Path:
 
 
 @pytest.fixture
-def chosen(monkeypatch) -> list[str]:
-    """What the questions for files are answered with, in order."""
+def file_answers(monkeypatch) -> list[str]:
+    """The answers of the file dialogs, in order."""
     answers: list[str] = []
     for name in ("getSaveFileName", "getOpenFileName"):
         monkeypatch.setattr(QFileDialog, name, lambda *_args: (answers.pop(0), ""))
     return answers
 
 
-def test_a_library_is_backed_up_and_restored_from_the_menu(library, chosen, tmp_path):
-    backup, again = tmp_path / "b.zip", tmp_path / "Again.semblance"
-    chosen += [str(backup), str(backup), str(again)]
+def test_a_library_is_backed_up_and_restored_from_the_menu(library, file_answers, tmp_path):
+    backup, restored = tmp_path / "b.zip", tmp_path / "Again.semblance"
+    file_answers += [str(backup), str(backup), str(restored)]
     with open_window(library) as window:
         window.context.actions["back_up"].trigger()
         wait_for(window, backup.exists)
-        assert [line["what"] for line in read_exports(library)] == ["backup"]
+        assert [export["what"] for export in read_exports(library)] == ["backup"]
         window.context.actions["restore"].trigger()
-        wait_for(window, lambda: window.state.path == again)
+        wait_for(window, lambda: window.state.path == restored)
         assert len(window.state.columns.ids) == 8
-    assert chosen == []
+    assert file_answers == []
 
 
-def test_no_answer_does_nothing(library, chosen, tmp_path):
-    chosen += ["", "", str(tmp_path / "b.zip"), ""]
+def test_a_cancelled_file_dialog_does_nothing(library, file_answers, tmp_path):
+    file_answers += ["", "", str(tmp_path / "b.zip"), ""]
     with open_window(library) as window:
         for command in ("back_up", "restore", "restore"):
             window.context.actions[command].trigger()
@@ -55,35 +55,35 @@ def test_no_answer_does_nothing(library, chosen, tmp_path):
     assert not (tmp_path / "b.zip").exists()
 
 
-def test_a_check_shows_what_it_found_and_mends_it(library):
+def test_verifying_lists_problems_and_repairs_them(library):
     (library / "features" / "1.zarr" / "c" / "0" / "0").unlink()
     with open_window(library) as window:
-        dialog = window.parts.commands.maintenance.check()
+        dialog = window.parts.commands.maintenance.verify()
         wait_for(window, lambda: dialog.table.rowCount() == 1)
         assert dialog.table.item(0, 0).text() == "features"
-        assert dialog.repair.isEnabled()
-        dialog.repair.click()
+        assert dialog.repair_button.isEnabled()
+        dialog.repair_button.click()
         wait_for(window, lambda: "Done: 8 cases" in dialog.table.item(0, 2).text())
-        assert not dialog.repair.isEnabled()
+        assert not dialog.repair_button.isEnabled()
         dialog.accept()
         flush()
 
 
-def test_a_dialog_closed_before_the_answer_is_left_alone(library):
+def test_closing_the_dialog_during_verification_is_safe(library):
     with open_window(library) as window:
-        dialog = window.parts.commands.maintenance.check()
+        dialog = window.parts.commands.maintenance.verify()
         dialog.close()
         flush()
         wait_for(window, lambda: not window.jobs.active)
 
 
-def test_a_check_that_cannot_be_made_says_so(library):
+def test_a_failed_verification_says_so(library):
     with open_window(library) as window:
         shutil.move(library / "catalogue.sqlite", library / "gone")
-        dialog = window.parts.commands.maintenance.check()
+        dialog = window.parts.commands.maintenance.verify()
         while window.jobs.active:
             screenshot.QCoreApplication.processEvents()
-        assert dialog._told.text() == "The library could not be verified."
+        assert dialog._summary.text() == "The library could not be verified."
         assert any("is missing: there is no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()

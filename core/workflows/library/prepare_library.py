@@ -1,0 +1,502 @@
+"""Prepare a library for searching: default features, the plain distance, and a trained metric where it is better."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.evaluate_metric import IntervalCurve, accuracy_of_queries
+from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.features.registry import make_extractor
+from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
+from semblance.core.library.open_library import open_library
+from semblance.core.metrics.registry import learner_title, make_learner
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.suitable_extractors import suitable_extractors
+from semblance.core.workflows.metrics.choose_learner import (
+    PLAIN,
+    SHORT_LIST,
+    LearnerValidation,
+    validate_learners,
+)
+from semblance.core.workflows.metrics.store_metric import store_metric
+from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.train_metric import fit_and_score
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.training_data import TrainingData, read_training_data
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import MetricRecord
+    from semblance.core.metrics.metric import Metric
+
+#: Key on the card of a metric made here: what it was compared with.
+PREPARED = "prepared"
+#: A metric is trained where two findings have so many cases each.
+CASES_OF_A_FINDING = 20
+#: Held-out patients, or cases where no patient is known, below which no interval is trusted.
+HELD_OUT_UNITS = 10
+#: Of how many nearest cases the accuracy is.
+K = 10
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its 95 % interval; ``None`` where it is not defined."""
+
+    mean: float | None
+    ci95: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """``mean`` and ``ci95``."""
+        return {"mean": self.mean, "ci95": None if self.ci95 is None else list(self.ci95)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Interval:
+        """The inverse of :meth:`to_json`."""
+        return cls(values["mean"], None if values["ci95"] is None else tuple(values["ci95"]))
+
+
+@dataclass(frozen=True)
+class PreparedMetric:
+    """A metric of the preparation with its held-out retrieval accuracy @ 10, undefined where not scored."""
+
+    name: str
+    learner: str
+    accuracy: Interval
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How far the preparation of a library is; at the end all of it.
+
+    ``extracted`` of ``cases`` have features; ``failed`` lists (case_id, reason) of the others. ``metrics``
+    are the plain distance and, when there is one, the trained metric. ``current`` is the library's current
+    metric, "" while there is none. ``validation``: retrieval accuracy @ 10 of each learner of the short list
+    inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners have
+    none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or
+    single cases, where no patient is known), paired; both were used neither to train nor to choose.
+    ``message`` says in words what is current and why; it is a text for :func:`semblance.core.language.translate`.
+    """
+
+    library: str
+    feature_set: str = ""
+    extractor: str = ""
+    extracted: int = 0
+    cases: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+    metrics: tuple[PreparedMetric, ...] = ()
+    current: str = ""
+    chosen: str = ""
+    validation: Mapping[str, float] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    difference: Interval | None = None
+    held_out_cases: int = 0
+    held_out_units: int = 0
+    by_patient: bool = False
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """``prepared`` of ``semblance import --prepare --json`` (CONTRACT.md)."""
+        return {
+            "feature_set": self.feature_set,
+            "extractor": self.extractor,
+            "extracted": self.extracted,
+            "failed": [{"case_id": case, "reason": reason} for case, reason in self.failed],
+            "metrics": [
+                {"name": one.name, "learner": one.learner, f"retrieval_accuracy@{K}": one.accuracy.to_json()}
+                for one in self.metrics
+            ],
+            "current": self.current or None,
+            "chosen": self.chosen or None,
+            "chosen_among": dict(self.validation),
+            "refused": {name: str(reason) for name, reason in self.refused.items()},
+            "difference": None if self.difference is None else self.difference.to_json(),
+            "held_out": {
+                "cases": self.held_out_cases,
+                "patients": self.held_out_units if self.by_patient else None,
+            },
+            "message": str(self.message),
+        }
+
+
+def prepare_library(
+    library: Path, *, seed: int = 0, workers: int | None = None, reporter: Reporter = SILENT
+) -> Preparation:
+    """Give ``library`` what a search needs, and the best metric that held-out patients confirm.
+
+    1. The default extractor measures every case that it has not measured yet.
+    2. The Euclidean distance on these features is stored and becomes current.
+    3. Where two findings have :data:`CASES_OF_A_FINDING` cases each, a learner is chosen among
+       :data:`semblance.core.workflows.metrics.choose_learner.SHORT_LIST` by validation inside the training
+       patients, trained on all of them and scored on the held-out ones. It becomes current only if the 95 %
+       interval of its paired difference to the Euclidean distance there lies above 0.
+
+    The reporter's partial results are :class:`Preparation`, one after every step. What was finished is
+    recorded: a call after a cancelled one goes on where that ended, and one on a library that has not changed
+    measures nothing. A metric that a person made current stays so.
+
+    Raises:
+        BadInput: no cases, or none that the extractor can measure.
+        SemblanceError: the extractor cannot run, or the library cannot be written to.
+        Cancelled: asked for by the reporter.
+    """
+    return _LibraryPreparation(library, seed, workers, reporter).run()
+
+
+class _LibraryPreparation:
+    """One preparation under way: ``state`` is how far it is, ``record`` what the library knows of it."""
+
+    def __init__(self, library: Path, seed: int, workers: int | None, reporter: Reporter) -> None:
+        self.path, self.seed, self.workers, self.reporter = library, seed, workers, reporter
+        self.inner = _InnerReporter(reporter)
+        self.state = Preparation(str(library.absolute()))
+        self.record: dict[str, Any] = {}
+        #: Whether the current metric is none, or one that a preparation made current.
+        self.may_select = True
+
+    def run(self) -> Preparation:
+        self._extract()
+        with open_library(self.path, writable=True) as library:
+            data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
+            self._read_record(library, data)
+            plain = self._plain_metric(library, data)
+            self._choose(library, data, plain)
+        return self.state
+
+    def _update(self, **changes: Any) -> None:
+        self.state = replace(self.state, **changes)
+        self.reporter.partial(self.state)
+
+    # Features
+
+    def _extract(self) -> None:
+        suitable = suitable_extractors(self.path)
+        if not suitable:
+            raise BadInput(
+                tr_lazy("{library} holds no cases yet.", library=self.path.name),
+                "Import some first: semblance import.",
+            )
+        with open_library(self.path) as library:
+            name = _feature_set_name(library, suitable[0])
+        self._update(feature_set=name, extractor=suitable[0])
+        result = extract_features(
+            self.path, suitable[0], name=name, workers=self.workers, reporter=self.inner
+        )
+        failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
+        if not result.cases:
+            raise BadInput(
+                tr_lazy(
+                    "No case of {library} could be measured by '{extractor}'.",
+                    library=self.path.name,
+                    extractor=suitable[0],
+                ),
+                tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
+            )
+        self._update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+
+    # What is known
+
+    def _request(self, learner: str, name: str) -> TrainRequest:
+        return TrainRequest(learner, name, self.state.feature_set, seed=self.seed)
+
+    def _read_record(self, library: Library, data: TrainingData) -> None:
+        """Take over what an earlier call finished on the same cases with the same numbers."""
+        known = dict(library.preparation)
+        digest = _digest(data.everything, self.seed)
+        # What a preparation made current stays known when the cases change: anything else a person chose.
+        self.record = known if known.get("digest") == digest else {"current": known.get("current")}
+        self.record["digest"] = digest
+        current, selected = library.current_metric(), library.selected_metric
+        if selected is not None:
+            self.may_select = selected == self.record.get("current")
+        elif current is not None and any(PREPARED not in one.card for one in library.metrics()):
+            # Recorded, or the metrics that are added now would become current as the latest.
+            library.set_current_metric(current.name)
+            self.may_select = False
+
+    def _save_record(self, library: Library, **changes: Any) -> None:
+        self.record |= changes
+        library.set_preparation(self.record)
+
+    def _stored(self, library: Library, key: str) -> MetricRecord | None:
+        """The metric that an earlier call stored under ``key`` of the record, if it is still there."""
+        name = self.record.get(key)
+        return next((one for one in library.metrics() if one.name == name and PREPARED in one.card), None)
+
+    # The plain distance
+
+    def _plain_metric(self, library: Library, data: TrainingData) -> MetricRecord:
+        record = self._stored(library, PLAIN)
+        if record is None:
+            request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
+            metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}})
+            self._save_record(library, **{PLAIN: request.name})
+            record = library.metric(request.name)
+        if self.may_select and library.selected_metric is None:
+            self._select(library, record.name)
+        current = library.current_metric()
+        assert current is not None
+        self._update(
+            metrics=(_prepared(record),),
+            current=current.name,
+            message=tr_lazy("Similar cases are ranked by {metric}.", metric=current.name),
+        )
+        return record
+
+    def _select(self, library: Library, name: str) -> None:
+        library.set_current_metric(name)
+        self._save_record(library, current=name)
+
+    # The trained metric
+
+    def _choose(self, library: Library, data: TrainingData, plain: MetricRecord) -> None:
+        reason = _too_few(data)
+        if reason:
+            self._settle(library, plain.name, reason)
+            return
+        validation = LearnerValidation(
+            dict(self.record.get("validation", {})), dict(self.record.get("refused", {}))
+        )
+
+        def finished(so_far: LearnerValidation) -> None:
+            refused = {name: str(text) for name, text in so_far.failed.items()}
+            self._save_record(library, validation=dict(so_far.accuracy), refused=refused)
+            self._update(validation=dict(so_far.accuracy), refused=dict(so_far.failed))
+
+        validate_learners(
+            data.train,
+            data.feature_set.extractor,
+            learners=SHORT_LIST,
+            known=validation,
+            finished=finished,
+            seed=self.seed,
+            reporter=self.reporter,
+        )
+        best = validation.best
+        self._update(validation=dict(validation.accuracy), refused=dict(validation.failed), chosen=best)
+        if best == PLAIN:
+            self._settle(
+                library,
+                plain.name,
+                tr_lazy(
+                    "{metric} stays: no learner found more of the same finding inside the training cases "
+                    "({scores}).",
+                    metric=plain.name,
+                    scores=_scores_text(validation),
+                ),
+            )
+            return
+        self._train(library, data, plain, validation)
+
+    def _train(
+        self, library: Library, data: TrainingData, plain: MetricRecord, validation: LearnerValidation
+    ) -> None:
+        best = validation.best
+        trained = self._stored(library, "trained")
+        if trained is None or trained.learner != best:
+            request = self._request(best, _metric_name(library, self.state.feature_set, best))
+            try:
+                metric, scores = fit_and_score(library, request, make_learner(best), data, self.inner)
+            except SemblanceError as error:
+                reason = tr_lazy(
+                    "{learner} could not be trained: {error}", learner=learner_title(best), error=str(error)
+                )
+                self._update(refused={**self.state.refused, best: reason})
+                self._settle(library, plain.name, reason)
+                return
+            facts = self._compare(data, metric, stored_metric(plain))
+            chosen = tr_lazy(
+                "Chosen by validation inside the training cases: {scores}.", scores=_scores_text(validation)
+            )
+            metric = metric.with_card(notes=(*metric.card.notes, chosen, _difference_text(plain.name, facts)))
+            entries = {**facts, "against": plain.name, "chosen_among": dict(validation.accuracy)}
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: entries})
+            self._save_record(library, trained=request.name)
+            trained = library.metric(request.name)
+        facts = trained.card[PREPARED]
+        difference = Interval.from_json(facts["difference"])
+        self._update(
+            metrics=(_prepared(plain), _prepared(trained)),
+            difference=difference,
+            held_out_cases=facts["held_out_cases"],
+            held_out_units=facts["held_out_units"],
+            by_patient=facts["by_patient"],
+        )
+        better = difference.ci95 is not None and difference.ci95[0] > 0.0
+        enough = facts["held_out_units"] >= HELD_OUT_UNITS
+        sentences = [
+            _comparison_text(_prepared(plain), _prepared(trained)),
+            _difference_text(plain.name, facts),
+        ]
+        if not enough:
+            sentences.append(
+                tr_lazy("These are too few to tell, so {metric} stays current.", metric=plain.name)
+            )
+        elif not better:
+            sentences.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
+        self._settle(library, trained.name if better and enough else plain.name, join_texts(sentences, " "))
+
+    def _compare(self, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
+        """The paired difference of the accuracies on the held-out cases, as JSON."""
+        assert data.split is not None
+        test = data.split.test
+        found = [
+            accuracy_of_queries(one, data.cases, test, K, self.inner)[:, np.newaxis]
+            for one in (metric, plain)
+        ]
+        units = patient_codes(data.cases.units, data.cases.n_cases)
+        groups = np.arange(len(test)) if units is None else units[test]
+        mean, low, high = (
+            float(v[0]) for v in over_queries(found[0] - found[1], seed=self.seed, groups=groups)
+        )
+        ends = (low, high) if np.isfinite([low, high]).all() else None
+        return {
+            "difference": Interval(mean if np.isfinite(mean) else None, ends).to_json(),
+            "held_out_cases": len(test),
+            "held_out_units": len(np.unique(groups)),
+            "by_patient": data.cases.by_patient,
+        }
+
+    def _settle(self, library: Library, name: str, message: str) -> None:
+        """Make ``name`` current unless a person chose another metric, and say why."""
+        if self.may_select and library.selected_metric != name:
+            self._select(library, name)
+        current = library.current_metric()
+        assert current is not None
+        if not self.may_select:
+            chosen = tr_lazy("{metric} stays current, because you chose it.", metric=current.name)
+            message = join_texts([message, chosen], " ")
+        self._update(current=current.name, message=message)
+
+
+def _feature_set_name(library: Library, extractor: str) -> str:
+    """The feature set of ``extractor`` with its default settings, or a name for a new one."""
+    made = make_extractor(extractor)
+    known = {one.name: one for one in library.features.all()}
+    for one in known.values():
+        if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, dict(made.settings)):
+            return one.name
+    return _free_name(extractor, known)
+
+
+def _metric_name(library: Library, feature_set: str, learner: str) -> str:
+    """``encoder + BDM+V``; with a number where a metric that was not made here has that name."""
+    taken = [one.name for one in library.metrics() if PREPARED not in one.card]
+    return _free_name(f"{feature_set} + {learner_title(learner)}", taken)
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    numbered = (f"{name} {number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in taken)
+
+
+def _digest(data: EvaluationData, seed: int) -> str:
+    """Changes with the cases, their findings, patients and numbers, and with what is chosen among."""
+    digest = hashlib.blake2b(repr((seed, SHORT_LIST)).encode(), digest_size=16)
+    for values in (data.case_rows, data.y, data.units, data.X):
+        digest.update(
+            b"" if values is None else repr(values.shape).encode() + np.ascontiguousarray(values).tobytes()
+        )
+    return digest.hexdigest()
+
+
+def _too_few(data: TrainingData) -> str:
+    """Why no metric can be trained; "" where one can."""
+    if data.split is None:
+        return tr_lazy("Nothing was trained. {reason}", reason=data.unscored)
+    counts = sorted(data.cases.findings.items(), key=lambda item: -item[1])
+    if len(counts) >= 2 and counts[1][1] >= CASES_OF_A_FINDING:
+        return ""
+    return tr_lazy(
+        "Nothing was trained: it takes two findings with at least {n} cases each. The most frequent are: "
+        "{counts}.",
+        n=CASES_OF_A_FINDING,
+        counts=", ".join(count_label(n, finding) for finding, n in counts[:5]),
+    )
+
+
+def _prepared(record: MetricRecord) -> PreparedMetric:
+    if record.scores is None:
+        return PreparedMetric(record.name, record.learner, Interval(None, None))
+    mean, low, high = IntervalCurve.from_json(record.scores["retrieval_accuracy"]).at(K)
+    ends = None if low is None or high is None else (low, high)
+    return PreparedMetric(record.name, record.learner, Interval(mean, ends))
+
+
+def _scores_text(validation: LearnerValidation) -> str:
+    scores = sorted(validation.accuracy.items(), key=lambda item: -item[1])
+    return join_texts(
+        [
+            tr_lazy("{learner} {accuracy:.3f}", learner=as_lazy(learner_title(name)), accuracy=score)
+            for name, score in scores
+        ]
+    )
+
+
+def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
+    return tr_lazy(
+        "{trained} finds the same finding in {accuracy:.2f} of the {k} nearest cases, {plain} in {other:.2f}.",
+        trained=trained.name,
+        accuracy=trained.accuracy.mean if trained.accuracy.mean is not None else math.nan,
+        plain=plain.name,
+        other=plain.accuracy.mean if plain.accuracy.mean is not None else math.nan,
+        k=K,
+    )
+
+
+def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
+    difference = Interval.from_json(facts["difference"])
+    if difference.mean is None or difference.ci95 is None:
+        return tr_lazy("No held-out case could be asked for.")
+    values = {
+        "plain": plain,
+        "mean": difference.mean,
+        "low": difference.ci95[0],
+        "high": difference.ci95[1],
+        "n": facts["held_out_cases"],
+        "patients": facts["held_out_units"],
+    }
+    if facts["by_patient"]:
+        return tr_lazy(
+            "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n} held-out "
+            "cases of {patients} patients.",
+            **values,
+        )
+    return tr_lazy(
+        "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n} held-out "
+        "cases of unknown patients.",
+        **values,
+    )
+
+
+class _InnerReporter(Reporter):
+    """Passes on progress and cancelling; partial results of single steps go nowhere."""
+
+    def __init__(self, outer: Reporter) -> None:
+        self._outer = outer
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        """Pass it on."""
+        self._outer.progress(done, total, what)
+
+    def check_cancelled(self) -> None:
+        """Raises Cancelled where the outer reporter was cancelled."""
+        self._outer.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the outer reporter was asked to stop."""
+        return self._outer.stop_requested

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.library import prepare_library as module
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.prepare_library import Preparation, prepare_library
+from semblance.core.workflows.metrics import choose_learner
+from semblance.core.workflows.metrics.choose_learner import SHORT_LIST
+from semblance.core.workflows.metrics.current_metric import current_metric, set_current_metric
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.listening import Listening
+
+PLAIN = "raw + Euclidean"
+
+
+def write_cases(path, *, n=160, telling=1.0, findings=("benign", "malignant"), seed=0):
+    """Two cases a patient; one column tells the findings apart by ``telling``, nine are noise."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["case_id", "patient_id", *(f"f{column}" for column in range(10)), "label"])
+        for row in range(n):
+            finding = row // 2 % len(findings)
+            values = rng.normal(0, 1, 10)
+            values[0] += telling * finding
+            writer.writerow([f"c{row}", f"P{row // 2}", *values.round(5), findings[finding]])
+    return path
+
+
+@pytest.fixture
+def imported(tmp_path):
+    def make(**options):
+        library = tmp_path / "lib.semblance"
+        import_source(write_cases(tmp_path / "t.csv", **options), library)
+        return library
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def two_learners(monkeypatch):
+    """Most tests are of what is done with a choice, and need no more to choose among."""
+    monkeypatch.setattr(module, "SHORT_LIST", ("euclidean", "lda"))
+
+
+def names(library):
+    with Library.open(library) as opened:
+        return [record.name for record in opened.metrics()]
+
+
+def test_a_better_metric_becomes_current_and_both_scores_are_told(imported, monkeypatch):
+    monkeypatch.setattr(module, "SHORT_LIST", SHORT_LIST)
+    library = imported(n=240, telling=4.0)
+    reporter = Listening()
+    done = prepare_library(library, reporter=reporter)
+    plain, trained = done.metrics
+    assert plain.name == PLAIN
+    assert (plain.learner, trained.learner) == ("euclidean", done.chosen)
+    assert done.current == current_metric(library) == trained.name
+    assert done.difference.ci95[0] > 0.0
+    assert done.difference.mean == pytest.approx(trained.accuracy.mean - plain.accuracy.mean)
+    assert set(done.validation) == set(SHORT_LIST)
+    assert max(done.validation.values()) == done.validation[done.chosen]
+    assert done.by_patient
+    assert done.held_out_units == done.held_out_cases / 2
+    document = json.loads(json.dumps(done.to_json(), allow_nan=False))
+    assert document["current"] == trained.name
+    assert [sorted(one) for one in document["metrics"]] == [["learner", "name", "retrieval_accuracy@10"]] * 2
+    with Library.open(library) as opened:
+        card = opened.metric(trained.name).card
+    assert card["prepared"]["against"] == PLAIN
+    assert card["prepared"]["difference"]["ci95"] == list(done.difference.ci95)
+    assert any("held-out cases" in note for note in card["notes"])
+    # The plain distance was current long before anything was trained.
+    growing = [news for news in reporter.partials if isinstance(news, Preparation)]
+    first = next(news for news in growing if news.metrics)
+    assert (first.current, first.chosen, len(first.metrics)) == (PLAIN, "", 1)
+
+
+def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch):
+    library = imported(telling=0.0)
+    # Whatever validation prefers by chance, held-out patients decide.
+    monkeypatch.setattr(module.LearnerValidation, "best", property(lambda self: "lda"))
+    done = prepare_library(library)
+    assert [one.learner for one in done.metrics] == ["euclidean", "lda"]
+    assert done.difference.ci95[0] <= 0.0
+    assert done.current == current_metric(library) == PLAIN
+    assert "may be chance" in done.message
+
+
+def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
+    library = imported()
+    monkeypatch.setattr(
+        choose_learner._Part, "accuracy", lambda self, name, seed, reporter: float(name == "euclidean")
+    )
+    done = prepare_library(library)
+    assert done.chosen == "euclidean"
+    assert names(library) == [PLAIN]
+    assert "no learner" in done.message
+
+
+def test_too_few_cases_give_the_plain_distance_and_the_reason(imported):
+    library = imported(n=38)
+    done = prepare_library(library)
+    assert names(library) == [PLAIN] == [done.current]
+    assert "two findings with at least 20 cases" in done.message
+    assert "20 benign, 18 malignant" in done.message
+    assert nearest_cases(library, current_metric(library), Query("t/c0"), k=3).ranked
+
+
+def test_a_library_of_one_finding_gets_the_plain_distance(imported):
+    library = imported(n=60, findings=("benign",))
+    done = prepare_library(library)
+    assert [one.accuracy.mean for one in done.metrics] == [None]
+    assert done.current == PLAIN
+    assert "only the finding 'benign'" in done.message
+
+
+def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkeypatch):
+    library = imported(n=240, telling=4.0)
+    chosen_by = []
+    validate = module.validate_learners
+
+    def spy(train, *arguments, **options):
+        chosen_by.append(train)
+        return validate(train, *arguments, **options)
+
+    monkeypatch.setattr(module, "validate_learners", spy)
+    prepare_library(library)
+    with Library.open(library) as opened:
+        patient = {r.id: r.patient for r in opened.catalogue.all_cases()}
+        training = [record.training.tolist() for record in opened.metrics()]
+    assert training[0] == training[1] == chosen_by[0].case_rows.tolist()
+    used = {patient[row] for row in training[0]}
+    held_out = {patient[row] for row in patient if row not in training[0]}
+    assert held_out
+    assert not used & held_out
+    for split in choose_learner.inner_splits(chosen_by[0], 0):
+        inner = [set(chosen_by[0].groups[rows].tolist()) for rows in (split.train, split.test)]
+        assert all(inner)
+        assert not inner[0] & inner[1]
+
+
+def test_a_cancelled_preparation_goes_on_where_it_ended(imported, monkeypatch):
+    library = imported(n=240, telling=4.0)
+    measured = []
+    accuracy = choose_learner._Part.accuracy
+
+    def counted(part, name, seed, reporter):
+        if name == "lda" and "lda" not in measured:
+            measured.append("cancelled")
+            raise Cancelled
+        measured.append(name)
+        return accuracy(part, name, seed, reporter)
+
+    trained = []
+    fit_and_score = module.fit_and_score
+
+    def fitted(opened, request, *arguments):
+        trained.append(request.learner)
+        return fit_and_score(opened, request, *arguments)
+
+    monkeypatch.setattr(choose_learner._Part, "accuracy", counted)
+    monkeypatch.setattr(module, "fit_and_score", fitted)
+    with pytest.raises(Cancelled):
+        prepare_library(library)
+    assert current_metric(library) == PLAIN
+    before = list(measured)
+    measured[:] = ["lda"]
+    whole = prepare_library(library)
+    after = measured[1:]
+    assert set(before) == {"euclidean", "cancelled"}
+    assert set(after) == {"lda"}
+    assert trained == ["euclidean", whole.chosen]
+    measured.clear()
+    trained.clear()
+    assert prepare_library(library) == whole
+    assert measured == trained == []
+
+
+def test_a_learner_that_fails_is_named_and_the_others_are_compared(imported, monkeypatch):
+    monkeypatch.setattr(module, "SHORT_LIST", ("euclidean", "lda", "ccml"))
+    library = imported(n=240, telling=4.0)
+    accuracy = choose_learner._Part.accuracy
+
+    def failing(part, name, seed, reporter):
+        if name == "lda":
+            raise BadInput("The scatter is singular.")
+        return accuracy(part, name, seed, reporter)
+
+    monkeypatch.setattr(choose_learner._Part, "accuracy", failing)
+    done = prepare_library(library)
+    assert set(done.validation) == {"euclidean", "ccml"}
+    assert "The scatter is singular." in done.refused["lda"]
+    assert len(done.metrics) == 2
+
+
+def test_what_a_person_made_current_stays(imported):
+    library = imported(n=240, telling=4.0)
+    prepare_library(library)
+    set_current_metric(library, PLAIN)
+    again = prepare_library(library)
+    assert again.current == current_metric(library) == PLAIN
+    assert "because you chose it" in again.message
+
+
+def test_a_metric_trained_before_stays_current_and_keeps_its_name(imported):
+    library = imported(n=60)
+    module.extract_features(library, "raw")
+    train_metric(library, TrainRequest("lda", PLAIN))
+    done = prepare_library(library)
+    assert done.current == PLAIN
+    assert f"{PLAIN} 2" in names(library)
+    with Library.open(library) as opened:
+        assert opened.metric(PLAIN).learner == "lda"
+
+
+def test_new_cases_are_prepared_too_and_the_metric_is_chosen_anew(imported, tmp_path):
+    library = imported(n=30)
+    first = prepare_library(library)
+    assert first.chosen == ""
+    import_source(write_cases(tmp_path / "t.csv", n=240, telling=4.0), library)
+    second = prepare_library(library)
+    assert second.extracted == 240
+    assert second.current == second.metrics[1].name
+    with Library.open(library) as opened:
+        assert len(opened.metric(PLAIN).training) > 100
+
+
+def test_an_empty_library_is_refused(tmp_path):
+    Library.create(tmp_path / "empty.semblance").close()
+    with pytest.raises(BadInput, match="holds no cases"):
+        prepare_library(tmp_path / "empty.semblance")
