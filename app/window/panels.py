@@ -68,7 +68,7 @@ class Panels(QObject):
     def concepts_there(self) -> set[str]:
         """What commands on concepts need, as far as it is there."""
         concepts = Panels.concepts.built(self)
-        return concepts.there if concepts is not None else set()
+        return concepts.available if concepts is not None else set()
 
     # What several panels share
 

@@ -46,7 +46,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         assert why.shown.case == ranking.ranked[1].case_id
         assert why.waterfall.total_text == distance_text(ranking.ranked[1].distance)
 
-        group = why.waterfall.lines[0].key
+        group = why.waterfall.contributions[0].key
         qtbot.mouseClick(why.waterfall.rows[0].box, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.search is not None
