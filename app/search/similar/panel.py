@@ -122,7 +122,7 @@ class RankingPanel(Panel):
         switches.addWidget(self.same_patient)
         switches.addWidget(self.near_duplicates)
         # The switches are in the header or, if it has no space for them, in a line below it.
-        header_part, self._second_line = QWidget(), QWidget()
+        header_part, self._second_line = QWidget(), QWidget(self)
         self._in_header = hbox(header_part)
         self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
         self._below_header.addStretch(1)

@@ -162,12 +162,12 @@ class SummaryStrip(QFrame):
         several = len(vote.findings) > 2
         # The finding's letter, or its name if no single case has it.
         letter = columns.letters.get(vote.finding, vote.finding)
-        head = letter if narrow else tr("estimate {finding}", finding=letter)
+        label_text = letter if narrow else tr("estimate {finding}", finding=letter)
         if letter[:1].isdigit():
             # Two numbers side by side would read as one.
-            head += ":"
+            label_text += ":"
         self.estimate.setText(
-            f'<span style="color:{second}">{html.escape(head)}</span> '
+            f'<span style="color:{second}">{html.escape(label_text)}</span> '
             f'<b>{format_number(vote.probability, ".2f")}</b> <span style="color:{second}">'
             f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
         )

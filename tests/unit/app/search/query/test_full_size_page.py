@@ -139,7 +139,7 @@ def test_missing_image_shows_the_reason(show, jobs, monkeypatch):
 
 def test_slow_loading_shows_a_notice(panel, context, jobs):
     panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
-    panel._slow.timeout.emit()
+    panel._loading_timer.timeout.emit()
     assert panel.notice.isVisible()
     jobs.let_run()
     assert not panel.notice.isVisible()

@@ -109,12 +109,12 @@ def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
 
 def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
-    assert panel._slow.isActive()
-    panel._slow.timeout.emit()
+    assert panel._loading_timer.isActive()
+    panel._loading_timer.timeout.emit()
     assert "Loading" in notice(panel)[1]
     jobs.let_run()
     assert shows_image(panel)
-    assert not panel._slow.isActive()
+    assert not panel._loading_timer.isActive()
 
 
 def test_another_library_clears_the_concepts(asked, context):

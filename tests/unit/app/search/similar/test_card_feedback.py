@@ -314,10 +314,10 @@ class TestTheStripAtTheFootOfQuery:
         assert not strip.isHidden()
         assert "c6 is like the query" in strip.images.accessibleName()
         assert not strip.grab().isNull()
-        strip.head.action_requested.emit()
+        strip.header.action_requested.emit()
         jobs.let_run()
         assert "c6" not in strip.images.accessibleName()
-        strip.head.action_requested.emit()
+        strip.header.action_requested.emit()
         jobs.let_run()
         assert strip.isHidden()
 
