@@ -348,7 +348,7 @@ class EvaluationPanel(Panel):
     def _fill_curve(self, live: LiveCurve) -> None:
         current = self._current
         curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
-        text = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
+        text = tr("{metric} was not trained in rounds.", metric=current) if current else NO_CURVE
         live.set_stored(curve, text)
 
     def _set_finding(self) -> None:

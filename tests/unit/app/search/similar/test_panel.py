@@ -301,7 +301,7 @@ class TestGreysAsTheQuerys:
         rows = [int(row) for row in images.case_row]
         for row in rows:
             made.get(row)
-        made._send_soon.timeout.emit()
+        made._send_timer.timeout.emit()
         jobs.let_run()
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
@@ -323,7 +323,7 @@ class TestGreysAsTheQuerys:
             assert panel._query_window_level._delay.isActive()
             panel._query_window_level._delay.timeout.emit()
             made.get(row)
-            made._send_soon.timeout.emit()
+            made._send_timer.timeout.emit()
             jobs.let_run()
             assert made.get(row).pixelColor(90, 40).red() == expected
 
