@@ -33,7 +33,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, theme_name
-from semblance.app.widgets.plots.live_curve import LiveCurve
+from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.work_notice import extraction_message

@@ -31,7 +31,7 @@ class CompareHeader(ImageHeader):
     @property
     def title(self) -> str:
         """Title and name."""
-        return f"{self._title.text()} {self._second.text()}".strip()
+        return f"{self._title.text()} {self._subtitle.text()}".strip()
 
     def show_problem(self, problem: str) -> None:
         """Show why there is no image, in place of the distance."""

@@ -258,7 +258,7 @@ class RankingPanel(Panel):
             alike,
             ranks,
             shifts if any(case_shifts) else None,
-            full=_bar_maximum(distances),
+            full_distance=_bar_maximum(distances),
             judgements=self.card_feedback.marks(),
         )
 
