@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -75,10 +75,10 @@ class ReportDialog(Dialog):
         self._problem.hide()
         self.create_button = accept_button(tr("Create report…"))
         self.create_button.clicked.connect(self._accept_options)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(self._rows)
         column.addWidget(self._problem)
-        column.addLayout(go_or_cancel(self, self.create_button))
+        column.addLayout(action_row(self, self.create_button))
         self._update()
 
     def cases(self) -> tuple[str, ...]:

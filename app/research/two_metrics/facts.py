@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWi
 from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
+from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.nearest_chips import NEAREST
@@ -127,10 +127,10 @@ class TwoMetricsFacts(QWidget):
     def _show_cautions(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
             words, tip = estimate_caution(vote)
-            caution.say(f"{name}: {words}" if words else "", tip)
+            caution.show_message(f"{name}: {words}" if words else "", tip)
         trained_names = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
         self._trained_badge.setVisible(bool(trained_names))
-        self._trained_badge.setToolTip(plain_tip("\n".join([TRAINED, *trained_names])))
+        self._trained_badge.setToolTip(plain_tip("\n".join([TRAINED_ON_QUERY, *trained_names])))
 
     def _show_badge(self, scored: Sequence[ScoredMetric | None], *, visible: bool) -> None:
         with_scores = [metric for metric in scored if metric is not None and metric.scores is not None]

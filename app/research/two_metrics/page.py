@@ -115,7 +115,7 @@ class TwoMetricsPage(FullPage):
         right_layout.addWidget(self._pages, 1)
         body = hbox()
         body.addWidget(self._sidebar)
-        body.addWidget(HLine(upright=True))
+        body.addWidget(HLine(vertical=True))
         body.addLayout(right_layout, 1)
         page = vbox(self)
         page.addWidget(self.header)
@@ -246,7 +246,7 @@ class TwoMetricsPage(FullPage):
 
     def _show_message(self, title: str, text: str) -> None:
         self._comparison = None
-        self._empty.say(title, text)
+        self._empty.show_message(title, text)
         self._pages.setCurrentWidget(self._empty)
         self._show()
 
@@ -280,7 +280,7 @@ class TwoMetricsPage(FullPage):
         refined = REFINED in (left, right)
         if refined and self._shared_refinement == ((), 0.0, ()):
             self._is_table_outdated = True
-            self.disagreements.say(
+            self.disagreements.show_message(
                 tr("There is nothing to show for other queries"),
                 tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
             )
@@ -307,7 +307,7 @@ class TwoMetricsPage(FullPage):
         if job is None:
             return
         self._is_table_outdated, self._table_refinement = False, self._shared_refinement
-        self.disagreements.say(
+        self.disagreements.show_message(
             tr("Searching with every case under both metrics"),
             tr("This continues in the background."),
             tr("Cancel"),
@@ -315,14 +315,14 @@ class TwoMetricsPage(FullPage):
         )
         job.done.connect(self._show_disagreements)
         job.failed.connect(
-            lambda error: self.disagreements.say(
+            lambda error: self.disagreements.show_message(
                 error.message, error.hint or "", tr("Search again"), self.find_disagreements
             )
         )
         job.cancelled.connect(lambda: self._show_cancelled(job))
 
     def _show_cancelled(self, job: Job) -> None:
-        self.disagreements.say(
+        self.disagreements.show_message(
             tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.find_disagreements
         )
 

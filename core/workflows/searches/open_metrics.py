@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedMetric
 

@@ -138,7 +138,9 @@ def test_the_mouse_hits_rows_and_lines(panel, qtbot):
     assert columns.current() == columns._shown[LEFT][3].row
     assert columns._shown[LEFT][3].case_id in columns.accessibleDescription()
     with qtbot.waitSignal(panel.compare_requested):
-        qtbot.mouseDClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center())
+        qtbot.mouseDClick(
+            columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center()
+        )
 
 
 def test_fifty_ranks_scroll(panel):

@@ -158,7 +158,7 @@ def test_a_image_that_is_away_is_tried_again(library, images):
     images.rename(images.with_name("unplugged"))
     result = extract_features(library, QUICK)
     assert (result.extracted, len(result.failed)) == (0, 12)
-    assert "is not there" in result.failed[0]["reason"]
+    assert "does not exist" in result.failed[0]["reason"]
     images.with_name("unplugged").rename(images)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed) == (12, [])
@@ -281,7 +281,7 @@ def test_a_table_is_copied(tmp_path):
     )
     (tmp_path / "t.csv").write_text("a,c,label\n1,2,x\n3,40,y\n")
     import_source(tmp_path / "t.csv", library)
-    with pytest.raises(BadArguments, match=r"'raw' was made otherwise.*--name"):
+    with pytest.raises(BadArguments, match=r"'raw' has another extractor.*--name"):
         extract_features(library, "raw")
     assert extract_features(library, "raw", name="raw 2").extracted == 2
 
