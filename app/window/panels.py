@@ -155,7 +155,7 @@ class Panels(QObject):
     @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
-        made.add_foot(self.judgements)
+        made.add_footer(self.judgements)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))

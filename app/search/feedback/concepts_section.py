@@ -154,11 +154,11 @@ class ConceptRow(QWidget):
         self.marks = ElidedLabel(role="small")
         self.strength = ElidedLabel(role="small")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head = hbox(spacing=6)
+        header_row = hbox(spacing=6)
         for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
-            head.addWidget(widget, stretch)
+            header_row.addWidget(widget, stretch)
         column = vbox(self, spacing=2, margins=(0, 0, 4, 0))
-        column.addLayout(head)
+        column.addLayout(header_row)
         column.addWidget(self.bar)
         column.addWidget(self.marks)
         column.addWidget(self.strength)
@@ -174,7 +174,7 @@ class ConceptRow(QWidget):
         marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
         marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
-        self.strength.set_short(_short_reason(facts))
+        self.strength.set_short_text(_short_reason(facts))
         self.strength.setText(
             translate(facts.why) if facts.strength is None else strength_text(facts.strength)
         )

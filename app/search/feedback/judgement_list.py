@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.ledger_model import NONE, ROW, LedgerRow, LedgerRows, ago
+from semblance.app.search.feedback.ledger_model import NONE, ROW, LedgerModel, LedgerRow, ago
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.text_cache import RIGHT, text_cache
@@ -44,7 +44,7 @@ _ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
 
 
 class JudgementList(QListView):
-    """Shows :class:`~semblance.app.search.feedback.ledger_model.LedgerRows`.
+    """Shows :class:`~semblance.app.search.feedback.ledger_model.LedgerModel`.
 
     ``undo_requested(ids)`` and ``redo_requested(ids)``: lists of entries, by the arrow, Delete or Enter ·
     ``chosen(id)``: the current judgement, -1 for none · ``case_requested(case_row)``: a double click.
@@ -55,7 +55,7 @@ class JudgementList(QListView):
     chosen = Signal(int)
     case_requested = Signal(int)
 
-    def __init__(self, rows: LedgerRows, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
+    def __init__(self, rows: LedgerModel, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows = rows
         self._thumbnails = thumbnails

@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.search.feedback import refine_metric
-from semblance.app.search.feedback.ledger_model import LedgerRow, LedgerRows
+from semblance.app.search.feedback.ledger_model import LedgerModel, LedgerRow
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.state import Change
@@ -31,12 +31,12 @@ class JudgementStrip(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state = context.state
-        self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
-        self.head.action_requested.connect(lambda: refine_metric.undo(context))
+        self.header = SectionHeader(tr("Judgements"), action=tr("Undo last"))
+        self.header.action_requested.connect(lambda: refine_metric.undo(context))
         self.images = _JudgementImages(thumbnails)
         self.images.clicked.connect(self.list_requested)
         column = vbox(self, spacing=4)
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addWidget(self.images)
         self._state.on_change(Change.RANKING | Change.LIBRARY, self, self._refresh)
         self._refresh()
@@ -46,13 +46,13 @@ class JudgementStrip(QWidget):
         self.setVisible(judged > 0)
         if state.ranked_search is None or not judged:
             return
-        rows = LedgerRows()
+        rows = LedgerModel()
         in_force = [entry for entry in state.ranked_search.entries if entry.undone is None]
         rows.show(state.search, in_force[-_JudgementImages.MAX_IMAGES :], (), state.columns)
         ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
-        self.head.set_note(format_number(judged, ","))
-        self.head.set_action_enabled(state.library is not None and state.library.writable)
+        self.header.set_note(format_number(judged, ","))
+        self.header.set_action_enabled(state.library is not None and state.library.writable)
 
 
 class _JudgementImages(QWidget):

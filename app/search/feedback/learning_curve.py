@@ -27,7 +27,6 @@ class LearningCurve(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(tr("Accuracy @10 on held-out cases by judgements"))
         self._points: dict[int, HeldOutScore] = {}
-        self._now = 0
         self._text = _EMPTY
 
     @property

@@ -27,7 +27,7 @@ class LearningProgress(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.head = SectionHeader()
+        self.header = SectionHeader()
         self.curve = LearningCurve()
         self.badge = Badge("held-out cases")
         self.value, self.before = QLabel("–"), QLabel()
@@ -41,7 +41,7 @@ class LearningProgress(QWidget):
         accuracy.addStretch(1)
         accuracy.addWidget(self.badge)
         column = vbox(self, spacing=8, margins=(12, 10, 12, 12))
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addWidget(self.curve)
         column.addLayout(accuracy)
         column.addWidget(self.value)
@@ -57,8 +57,8 @@ class LearningProgress(QWidget):
     def show_counts(self, answered: int, judged: int) -> None:
         """Show how many questions were answered, and how many judgements the search has."""
         self.answered_text = tr("{n} answered", n=answered)
-        self.head.set_title(self.answered_text)
-        self.head.set_note(tr_n("{n} judgement in force", "{n} judgements in force", judged))
+        self.header.set_title(self.answered_text)
+        self.header.set_note(tr_n("{n} judgement in force", "{n} judgements in force", judged))
 
     def clear(self) -> None:
         """Remove all scores, for another search."""

@@ -131,7 +131,7 @@ class _LedgerSequence(Sequence[LedgerRow]):
         return self._columns.labels[index] if index >= 0 else _short_name(case or "")
 
 
-class LedgerRows(QAbstractListModel):
+class LedgerModel(QAbstractListModel):
     """The judgements of one search in rows, including undone ones."""
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -41,9 +41,9 @@ class QuestionSection(QWidget):
         self.setAccessibleName(tr("Which case is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
-        self.head = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
+        self.header = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
         self.query = ImageButton(tr("Query"))
-        self.query.set_still()
+        self.query.set_inert()
         self.first = ImageButton(tr("Left"), "←")
         self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))
@@ -84,7 +84,7 @@ class QuestionSection(QWidget):
         for button in (self.both, self.neither, self.skip):
             answers.addWidget(button, 1)
         content = vbox(spacing=8, margins=(12, 8, 12, 10))
-        for widget in (self.head, self._images, self._answers, self.message):
+        for widget in (self.header, self._images, self._answers, self.message):
             content.addWidget(widget)
         column = vbox(self)
         column.addLayout(content)
@@ -94,7 +94,7 @@ class QuestionSection(QWidget):
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
         for button, given in (*answers, (self.neither, Answer.NEITHER), (self.skip, None)):
             button.clicked.connect(lambda _=False, given=given: self.session.answer(given))
-        self.head.action_requested.connect(self.full_size_requested)
+        self.header.action_requested.connect(self.full_size_requested)
         self.session.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state

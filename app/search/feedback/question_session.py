@@ -74,14 +74,14 @@ class QuestionSession(QObject):
 
     def answer(self, answer_given: Answer | None) -> None:
         """Save an answer, or skip the question for ``None``, and show the next."""
-        asked = self.question
-        if asked is None or self._current_key() != self._key:
+        question = self.question
+        if question is None or self._current_key() != self._key:
             return
         if answer_given is None:
-            self._skipped += [asked.first, asked.second]
-        elif question_operations.save_answer(self._context, asked, answer_given) is None:
+            self._skipped += [question.first, question.second]
+        elif question_operations.save_answer(self._context, question, answer_given) is None:
             return
-        self._answered.append((asked, answer_given is not None))
+        self._answered.append((question, answer_given is not None))
         self.question, self.next = self.next, None
         if self.question is None and self._exhausted:
             self._show_end()
@@ -92,13 +92,13 @@ class QuestionSession(QObject):
         """Undo the last answer and ask its question again."""
         if not self._answered:
             return
-        asked, answered_it = self._answered.pop()
+        question, answered_it = self._answered.pop()
         if answered_it:
             refine_metric.undo(self._context)
         else:
-            self._skipped = [case for case in self._skipped if case not in (asked.first, asked.second)]
+            self._skipped = [case for case in self._skipped if case not in (question.first, question.second)]
         self.next = self.question
-        self.question, self.problem = asked, None
+        self.question, self.problem = question, None
         if self.next is None:
             self._exhausted = False
             self._fetch()
@@ -196,12 +196,12 @@ class QuestionSession(QObject):
 
     def _drop_judged(self) -> None:
         """Drop a question about a case that was judged elsewhere in the meantime."""
-        asked, shown = self._state.ranked_search, self.question
-        if asked is None or shown is None or self._job is not None:
+        ranked_search, shown = self._state.ranked_search, self.question
+        if ranked_search is None or shown is None or self._job is not None:
             return
         judged = {
             entry.judgement.case
-            for entry in asked.entries
+            for entry in ranked_search.entries
             if entry.undone is None and entry.judgement.query == shown.query
         }
         if judged & {shown.first, shown.second}:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.judgement_list import JudgementList
-from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
+from semblance.app.search.feedback.ledger_model import NONE, LedgerModel
 from semblance.app.search.feedback.refinement_scores import RefinementScores
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
@@ -27,7 +27,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import enable
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
@@ -63,7 +63,7 @@ class RefinePanel(Panel):
         self._stale = True
         #: The search and ledger whose influences are shown.
         self._influence_search: Search | None = None
-        self.rows = LedgerRows(self)
+        self.rows = LedgerModel(self)
         self.list = JudgementList(self.rows, thumbnails)
         self.scores = RefinementScores(context)
         self._make_parts()
@@ -73,7 +73,7 @@ class RefinePanel(Panel):
 
     def _make_parts(self) -> None:
         self._empty = EmptyState()
-        self.head = SectionHeader(tr("Judgements"))
+        self.header = SectionHeader(tr("Judgements"))
         self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
         self._refusal_label = WrappedLabel()
@@ -90,9 +90,9 @@ class RefinePanel(Panel):
         self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 8, 12, 4)
-        head.addWidget(self.head)
+        header_row = QHBoxLayout()
+        header_row.setContentsMargins(12, 8, 12, 4)
+        header_row.addWidget(self.header)
         footer = QFrame()
         set_look(footer, role="bar")
         row = hbox(footer, spacing=4, margins=(12, 8, 8, 8))
@@ -106,7 +106,7 @@ class RefinePanel(Panel):
         self.question_area = QVBoxLayout()
         body.addLayout(self.question_area)
         body.addWidget(self._refusal_label)
-        body.addLayout(head)
+        body.addLayout(header_row)
         body.addWidget(self._instructions, 1)
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
@@ -137,7 +137,7 @@ class RefinePanel(Panel):
         self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._show_contradictions)
         self.list.case_requested.connect(self.case_requested)
-        self.head.action_requested.connect(self.toggle_influence)
+        self.header.action_requested.connect(self.toggle_influence)
         self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))
@@ -192,21 +192,21 @@ class RefinePanel(Panel):
         if ranked_search is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
             if state.library is not None and state.metric is None:
-                self._empty.say(
+                self._empty.show_message(
                     tr("No metric yet"),
                     tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
                     self.train_requested.emit,
                 )
             else:
-                self._empty.say(
+                self._empty.show_message(
                     tr("Search with a case"),
                     tr("Then mark similar cases. The order changes with every mark."),
                 )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Marks cannot refine this metric"),
                 tr(
                     "{why} Select another metric at the top, or train one.",
@@ -218,7 +218,7 @@ class RefinePanel(Panel):
             self._show_page(self._empty)
             return
         if state.library is not None and not state.library.writable and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Read-only"),
                 tr("Judgements are saved in the library. Copy it to a folder with write permission."),
             )
@@ -242,7 +242,7 @@ class RefinePanel(Panel):
         self.scores.follow(ranked_search)
         writable = state.library is not None and state.library.writable
         judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
-        enable(
+        enable_widgets(
             {
                 self.save: judged and writable and state.refusal is None,
                 self.undo: judged and writable,
@@ -255,9 +255,9 @@ class RefinePanel(Panel):
         total = len(self.rows.rows)
         # The longer label of the action needs the space.
         note = f"{total:,}" if self._influence_search else tr("{n:,} in the ledger", n=total)
-        self.head.set_note(note if total else "")
+        self.header.set_note(note if total else "")
         shown = self._state.judgement_count > 0 and self._state.refusal is None
-        self.head.set_action((_NO_INFLUENCE if self._influence_search else _INFLUENCE) if shown else "")
+        self.header.set_action((_NO_INFLUENCE if self._influence_search else _INFLUENCE) if shown else "")
 
     def _show_contradictions(self, entry: int) -> None:
         """Show which judgements contradict the current one, and what to do."""

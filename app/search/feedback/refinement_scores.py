@@ -152,7 +152,7 @@ class RefinementScores(QWidget):
             self.badge.set_kind("held-out", tr("held-out"))
         else:
             self.badge.set_kind("unknown")
-        # The room beside the badge is known once it says what it says.
+        # The width beside the badge is known once it has its text.
         self._update_layout()
         self.note.setText(
             tr(

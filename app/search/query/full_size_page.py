@@ -84,7 +84,7 @@ class FullSizePage(FullPage):
         self.facts = QueryFacts()
         self.hint = WrappedLabel(role="second")
         self.notice = QueryNotice()
-        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
         self._connect()
 
@@ -170,7 +170,7 @@ class FullSizePage(FullPage):
             view.saved_presets = saved_presets(self._context.settings)
         self.view.editable = False
         self._show_nothing()
-        self._slow.start()
+        self._loading_timer.start()
         index = self._state.columns.index_of_id(source.case) if source.case else -1
         try:
             if source.image is not None:
@@ -208,7 +208,7 @@ class FullSizePage(FullPage):
         self._show_nothing()
 
     def _cancel_job(self) -> None:
-        self._slow.stop()
+        self._loading_timer.stop()
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
@@ -221,7 +221,7 @@ class FullSizePage(FullPage):
         source = self._source
         if source is None:
             return
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = viewed
         self._pages.setCurrentWidget(self._images)
         self.view.editable = True
@@ -267,7 +267,7 @@ class FullSizePage(FullPage):
         self._pages.setCurrentWidget(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = None
         self._show_nothing()
         self.notice.show_error(error, self._retry)
@@ -307,7 +307,7 @@ class FullSizePage(FullPage):
 
     def _show_case(self) -> None:
         source, loaded = self._source, self._loaded
-        self.header.set_second(source.label(self._state.columns) if source is not None else "")
+        self.header.set_subtitle(source.label(self._state.columns) if source is not None else "")
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
         )

@@ -127,7 +127,7 @@ class QueryPanel(Panel):
         view.inverted_changed.connect(lambda _: self._update_window_level())
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
-        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.search_with_file)
@@ -136,7 +136,7 @@ class QueryPanel(Panel):
 
     # For the window
 
-    def add_foot(self, widget: QWidget) -> None:
+    def add_footer(self, widget: QWidget) -> None:
         """Put ``widget`` below the facts."""
         self._body.addWidget(widget)
 
@@ -162,7 +162,7 @@ class QueryPanel(Panel):
         return self._loaded is not None and self._job is None and not self._failed
 
     def choose_image(self) -> None:
-        """Let the user pick a file to search with."""
+        """Let the user select a file to search with."""
         name, _ = QFileDialog.getOpenFileName(
             self,
             tr("Search with an image"),
@@ -218,7 +218,7 @@ class QueryPanel(Panel):
             self._fail(error)
             return
         self._job = job
-        self._slow.start()
+        self._loading_timer.start()
 
         def clear_job() -> None:
             if self._job is job:
@@ -232,7 +232,7 @@ class QueryPanel(Panel):
         """Cancel loading the previous image. It stays visible until the next one is loaded."""
         self._source, self._failed = source, False
         self.view.editable = False
-        self._slow.stop()
+        self._loading_timer.stop()
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
@@ -241,7 +241,7 @@ class QueryPanel(Panel):
         query = self._state.query
         if query is None:
             return
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = viewed
         image = viewed.image
         self.view.editable = True
@@ -277,7 +277,7 @@ class QueryPanel(Panel):
         self._show_page(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded, self._failed = None, True
         self.notice.show_error(error, self._retry)
         self._show_page(self.notice)
@@ -293,7 +293,7 @@ class QueryPanel(Panel):
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
         has_query = self._source is not None
-        self.header.set_second(self._source.label(self._state.columns) if self._source else "")
+        self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
         self.more.setVisible(has_query)
         self.full_size.setVisible(self._loaded is not None)

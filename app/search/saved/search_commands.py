@@ -39,10 +39,10 @@ class SearchCommands(QObject):
             "branch_search": self.branch,
             "searches": self.show,
             "rank_again": partial(search_operations.rank, context),
-            "ask_file": self.ask_with_file,
+            "ask_file": self.search_with_file,
         }
 
-    def ask_with_file(self) -> None:
+    def search_with_file(self) -> None:
         """Let the user select an image file to search with."""
         title = tr("Search with an image")
         chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILE_FILTER)

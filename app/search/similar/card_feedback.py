@@ -112,10 +112,10 @@ class CardFeedback(QObject):
             action.setChecked(all(marks.get(row) == mark for row in rows))
         if len(rows) == 1:
             pending = self._grid.comparison.closer
-            words = (
+            compare_label = (
                 tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")
             )
-            menu.addAction(f"{words}\tT", self.compare_current)
+            menu.addAction(f"{compare_label}\tT", self.compare_current)
 
     # Implementation
 

@@ -28,10 +28,10 @@ class MetricSection(QWidget):
         self._state = state
         self.badge = Badge("held-out", tr("held-out"))
         self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
-        head = SectionHeader(tr("Metric"))
-        head.add(self.badge)
+        header_row = SectionHeader(tr("Metric"))
+        header_row.add(self.badge)
         column = vbox(self, spacing=4)
-        column.addWidget(head)
+        column.addWidget(header_row)
         column.addWidget(self.facts)
         state.on_change(Change.METRIC | Change.CASES, self, self.refresh)
         self.refresh()

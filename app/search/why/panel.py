@@ -55,8 +55,8 @@ class WhyPanel(Panel):
         self._request: tuple[object, str] | None = None
         self._explanation: Explanation | None = None
         self.images = WhyImages(context)
-        self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
-        self.head.action_requested.connect(self.reset)
+        self.header = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
+        self.header.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_contributions())
@@ -84,7 +84,7 @@ class WhyPanel(Panel):
         body.addWidget(self.images)
         body.addWidget(self.sentence)
         body.addWidget(HLine())
-        body.addWidget(self.head)
+        body.addWidget(self.header)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
         body.addWidget(HLine())
@@ -161,18 +161,20 @@ class WhyPanel(Panel):
 
     def _fail(self, error: SemblanceError) -> None:
         self._explanation = None
-        self.empty.say(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
+        self.empty.show_message(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
     def _show_next_step(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say(
+            self.empty.show_message(
                 tr("There are no similar cases"), tr("No case is left to compare with this query.")
             )
         elif self._state.metric is None:
-            self.empty.say(tr("No metric yet"), tr("A metric defines similarity. Train one, then search."))
+            self.empty.show_message(
+                tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
+            )
         else:
-            self.empty.say(
+            self.empty.show_message(
                 tr("Search with a case"),
                 tr("This panel shows what contributes to each distance. You can also rank without a group."),
             )
@@ -206,8 +208,8 @@ class WhyPanel(Panel):
         if by_group:
             self._order = tuple(one.key for one in contributions if one.key)
         self.waterfall.show_contributions(contributions, explanation.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else tr("untick to leave out"))
-        self.head.set_action(tr("Reset") if left_out else "")
+        self.header.set_note("" if left_out or not by_group else tr("untick to leave out"))
+        self.header.set_action(tr("Reset") if left_out else "")
 
 
 def _group_contributions(

@@ -84,7 +84,7 @@ class Waterfall(QWidget):
         total_line = Contribution(tr("Distance"), total)
         self._total.reserve_box(any(contribution.key for contribution in contributions))
         self._total.show_contribution(
-            total_line, whole_text(total), zero, zero + total / span, last=False, first=False
+            total_line, distance_label(total), zero, zero + total / span, last=False, first=False
         )
 
     @property
@@ -152,7 +152,7 @@ def part_text(amount: float, total: float) -> str:
     return localise_number(f"{sign}{abs(amount):.1e}")
 
 
-def whole_text(total: float) -> str:
+def distance_label(total: float) -> str:
     """A distance, with more decimals if it is so small that only one digit would remain."""
     return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else FEWEST)
 

@@ -110,7 +110,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.judgement_count == 2
-        section.head.action_requested.emit()
+        section.header.action_requested.emit()
         settle(window)
         assert window.parts.full.asking
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from semblance.app.search.feedback.ledger_model import ROW, LedgerRows, ago
+from semblance.app.search.feedback.ledger_model import ROW, LedgerModel, ago
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.influence import Influence
@@ -18,8 +18,8 @@ SEARCH = Search("plain", Query(case="a"))
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def shown(ledger: Ledger) -> LedgerRows:
-    rows = LedgerRows()
+def shown(ledger: Ledger) -> LedgerModel:
+    rows = LedgerModel()
     rows.show(SEARCH, ledger.entries, contradictions(ledger.in_force), COLUMNS)
     return rows
 

@@ -309,7 +309,7 @@ def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, conte
 
 def test_action_requests_the_full_size_page(qtbot, section) -> None:
     with qtbot.waitSignal(section.full_size_requested):
-        section.head.action_requested.emit()
+        section.header.action_requested.emit()
 
 
 def test_images_are_drawn(section) -> None:

@@ -212,7 +212,7 @@ def test_patient_in_training_and_query_is_flagged(asked, context, jobs):
 
 def test_influence_is_hidden_after_the_next_judgement(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.head.action_requested.emit()
+    asked.header.action_requested.emit()
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)

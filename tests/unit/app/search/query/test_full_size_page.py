@@ -70,7 +70,7 @@ def draw(panel, region):
 def test_a_case_is_shown_with_its_facts(show, context):
     panel = show(2)
     assert panel.view.image.width == 48
-    assert panel.header._second.text() == context.state.columns.labels[2]
+    assert panel.header._subtitle.text() == context.state.columns.labels[2]
     assert panel.view.hasFocus() or panel.focusWidget() is panel.view
     assert not panel.three_planes.isVisible()
     assert not panel.strip.isVisible()
@@ -139,7 +139,7 @@ def test_missing_image_shows_the_reason(show, jobs, monkeypatch):
 
 def test_slow_loading_shows_a_notice(panel, context, jobs):
     panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
-    panel._slow.timeout.emit()
+    panel._loading_timer.timeout.emit()
     assert panel.notice.isVisible()
     jobs.let_run()
     assert not panel.notice.isVisible()

@@ -62,7 +62,7 @@ def test_cancelled_file_dialog_does_not_search(panel, context, monkeypatch):
 
 def test_facts_of_an_image_outside_the_library(asked):
     assert shows_image(asked)
-    assert asked.header._second.text() == "outside.png"
+    assert asked.header._subtitle.text() == "outside.png"
     assert asked._outside.isVisible()
     assert asked.facts.text("Finding") == "not given"
     assert asked.facts.text("Patient") == ""
@@ -79,7 +79,7 @@ def test_facts_of_a_library_case(panel, context, jobs, library):
     jobs.let_run()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
-    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.header._subtitle.text() == library.columns.labels[library.columns.index_of_id(name)]
     assert panel.facts.text("Patient") == "P001"
     assert panel.facts._values["Finding"].accessibleName() == "upright"
     assert panel.facts.text("Size") == "48 × 48 px"
@@ -109,12 +109,12 @@ def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
 
 def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
-    assert panel._slow.isActive()
-    panel._slow.timeout.emit()
+    assert panel._loading_timer.isActive()
+    panel._loading_timer.timeout.emit()
     assert "Loading" in notice(panel)[1]
     jobs.let_run()
     assert shows_image(panel)
-    assert not panel._slow.isActive()
+    assert not panel._loading_timer.isActive()
 
 
 def test_another_library_clears_the_concepts(asked, context):

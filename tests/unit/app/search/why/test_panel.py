@@ -169,8 +169,8 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, con
     assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
     told = explain_distance(context.state.path, context.state.search, asked.shown.case)
     assert asked.waterfall.total_text == distance_text(told.distance)
-    assert asked.head.isVisible()
-    asked.head.action_requested.emit()
+    assert asked.header.isVisible()
+    asked.header.action_requested.emit()
     context.jobs.let_run()
     assert context.state.search.without == ()
     assert context.state.ranking.ranked == before.ranked
