@@ -12,7 +12,7 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.metrics import train_metric
@@ -315,7 +315,7 @@ def test_local_descriptors_need_a_codebook(panel, context):
 
 
 def set_judgements(context, *judgements: Judgement) -> None:
-    entries = tuple(Entry(number, judgement) for number, judgement in enumerate(judgements))
+    entries = tuple(LedgerEntry(number, judgement) for number, judgement in enumerate(judgements))
     context.state.set_query(Query(case="a"))
     context.state.set_ranked_search(RankedSearch(context.state.search, None, entries=entries))
 
