@@ -22,7 +22,7 @@ def few(names: Sequence[str]) -> str:
 class Problem:
     """Something that is not as it should be.
 
-    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, images, link, permissions or
+    ``part``: catalogue, catalogue rows, features, encoder, metric, thumbnails, derived, images, link, permissions or
     left over; ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person
     can do; ``repaired`` what was done; ``files`` those meant, where there may be several.
     """
