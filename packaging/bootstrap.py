@@ -29,7 +29,7 @@ DEEP_VENV = TOP / ".venv-deep"
 #: Apart too: only what the program itself needs may get into the bundle.
 BUNDLE_VENV = TOP / ".venv-bundle"
 CONSTRAINTS = TOP / "packaging" / "constraints.txt"
-EXTRAS = {"run": "[app]", "test": "[test]", "deep": "[test,deep,deep-test]", "bundle": "[bundle]"}
+EXTRAS = {"run": "[app]", "test": "[test]", "deep": "[test,deep]", "bundle": "[bundle]"}
 #: Where torch lies without several GB of CUDA, which the usual index adds on Linux.
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 #: Exit status: nothing is wrong but the network.

@@ -13,7 +13,7 @@ import pytest
 from semblance.core.engine import limit_threads
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
-from tests.helpers.isolation import redirect_user_folders
+from tests.helpers.isolation import keep_encoder, lend_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
 from tests.helpers.using_language import using_language
 
@@ -64,11 +64,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(autouse=True)
-def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def private_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """The user's home during the test: an empty folder, Qt's settings included."""
     home = tmp_path_factory.mktemp("home")
     redirect_user_folders(monkeypatch, home)
-    return home
+    kept = None if request.config.cache is None else request.config.cache.mkdir("encoder")
+    if kept is not None:
+        lend_encoder(kept)
+    yield home
+    if kept is not None:
+        keep_encoder(kept)
 
 
 @pytest.fixture

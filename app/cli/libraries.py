@@ -78,11 +78,13 @@ def import_(
 def features(
     library: LibraryPath,
     extractor: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="The extractor. `semblance extractors` lists them.", autocompletion=extractor_names
+            help="The extractor. `semblance extractors` lists them. "
+            "[default: the one that suits the cases, usually encoder]",
+            autocompletion=extractor_names,
         ),
-    ],
+    ] = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
     as_json: Json = False,
@@ -91,7 +93,11 @@ def features(
     from semblance.core.features.registry import extractor_class
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.features.extract_features import extract_features
+    from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 
+    if extractor is None:
+        # Of an empty library any extractor says what is wrong.
+        extractor = next(iter(suitable_extractors(library)), "encoder")
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
         result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)

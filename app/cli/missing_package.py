@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Package -> the extra of Semblance that brings it. Every other package comes with ``app``.
-EXTRAS = {"distributed": "dask", "dask": "dask", "torch": "deep", "onnxruntime": "deep"}
+EXTRAS = {"distributed": "dask", "dask": "dask", "torch": "deep"}
 
 
 def missing_package(error: BaseException) -> str:

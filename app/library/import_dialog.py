@@ -61,7 +61,7 @@ class ImportDialog(Dialog):
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
-        patients_in_names = bool(recognitions) and get_importer(recognitions[0][0]).named_after_patients
+        patients_in_names = bool(recognitions) and get_importer(recognitions[0][0]).paths_name_patients
         self._folder = QLineEdit(str(library or default_library(source, anonymous=patients_in_names)))
         self._folder.setEnabled(library is None)
         self._folder.setAccessibleName(tr("Folder of the library"))

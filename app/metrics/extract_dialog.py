@@ -129,4 +129,4 @@ def _unsuitable_extractors(library: LibrarySnapshot) -> str:
         if not fit.is_suitable:
             reasons.setdefault(translate(fit.reason), []).append(tr_name(extractor_class(fit.name).title))
     others = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
-    return tr("Not offered: {told}.", told=others) if others and len(library.columns) else ""
+    return tr("Not offered: {text}.", text=others) if others and len(library.columns) else ""

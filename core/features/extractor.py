@@ -50,8 +50,9 @@ class Extractor(abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: False where the numbers come with the case instead of its pixels.
     needs_image: ClassVar[bool] = True
-    #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it.
-    volumes: ClassVar[bool] = False
+    #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it. May
+    #: depend on the settings.
+    volumes: bool = False
     #: Looks at nothing else than volumes.
     needs_volume: ClassVar[bool] = False
     #: How local descriptors lie in the numbers, where these are to be counted by the step ``codebook``.

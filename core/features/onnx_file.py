@@ -39,8 +39,17 @@ def identity(model: Path, settings: str) -> str:
         BadInput: not an ONNX model, or one that reads what it must not.
     """
     files = [model, *(Path(other) for other in _reads(str(model), _stamp(model)))]
-    digests = [_digest(str(file), _stamp(file)) for file in files]
+    digests = [file_digest(file) for file in files]
     return hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of the file at ``path``; read again only when it changes.
+
+    Raises:
+        BadInput: there is no such file.
+    """
+    return _digest(str(path), _stamp(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from semblance.core.errors import BadArguments
 from semblance.core.features.colour_edge_texture import ColourEdgeTexture
+from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
 from semblance.core.features.local.textons import Textons
@@ -18,6 +19,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
 _EXTRACTORS: tuple[type[Extractor], ...] = (
+    Encoder,
     Gabor,
     Mass,
     ColourEdgeTexture,

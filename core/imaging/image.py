@@ -52,6 +52,7 @@ class Image:
     ``spacing_mm``: row and column spacing in mm where the file says so.
     ``values``: what the numbers mean.
     ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the patient is.
+    ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it.
     """
 
     pixels: npt.NDArray[Any]
@@ -61,6 +62,7 @@ class Image:
     black: float = 0.0
     values: ValueScale = field(default_factory=ValueScale)
     notes: tuple[str, ...] = ()
+    body_part: str = ""
 
     @property
     def height(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.library.import_source import import_source

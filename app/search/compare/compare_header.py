@@ -1,4 +1,4 @@
-"""What stands above an image of the Compare page."""
+"""The header above an image of the Compare page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.language import tr
 
 
 class CompareHeader(ImageHeader):
-    """Above an image: what it is, its finding, and how far it lies."""
+    """Title, name, finding and distance of an image."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -20,7 +20,9 @@ class CompareHeader(ImageHeader):
         self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
         self.add_action(self._distance)
 
-    def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:
+    def show_case(
+        self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
+    ) -> None:
         self.set_title(title)
         self.set_second(name)
         self._chip.set_finding(code, letter, finding or tr("finding not given"))
@@ -28,10 +30,10 @@ class CompareHeader(ImageHeader):
 
     @property
     def title(self) -> str:
-        """Which of the two it is, with its name."""
+        """Title and name."""
         return f"{self._title.text()} {self._second.text()}".strip()
 
-    def tell_problem(self, problem: str) -> None:
-        """Why there is no image, in the place of the distance."""
+    def show_problem(self, problem: str) -> None:
+        """Show why there is no image, in place of the distance."""
         if problem:
             self._distance.setText(problem)

@@ -415,7 +415,7 @@ class Polyp(Extractor):
     title = "Polyp candidate"
     summary = "A polyp candidate in a CT volume: local geometry, shape, density, surroundings; 96 numbers."
     version = 1
-    volumes: ClassVar[bool] = True
+    volumes = True
     needs_volume: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(

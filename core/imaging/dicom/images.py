@@ -111,7 +111,8 @@ class DicomImages:
             values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
         pixels = as_kept(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
-        return Image(pixels, white, self.name, spacing, black, values, notes)
+        part = text(dataset, "BodyPartExamined")[:32]
+        return Image(pixels, white, self.name, spacing, black, values, notes, part)
 
 
 class DicomStack(Stack):
@@ -202,7 +203,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(tr_lazy("No pixel of '{name}' holds a finite number.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("No pixel of '{name}' is a finite number.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
     kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)

@@ -15,20 +15,22 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
 from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.l2 import L2
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, ExcludedGroups)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups)
 
 _MEANINGS = tr_lazy(
-    "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "
-    "(N words merged to M)"
+    "standardise, l2 (each case brought to length 1), impute, pca:N (N components), mrmr:N (N features), "
+    "codebook:N (N words) or codebook:N:M (N words merged to M)"
 )
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
+_PLAIN: dict[str, Callable[[], Step]] = {"standardise": Standardise, "l2": L2, "impute": Impute}
 #: Rows of local descriptors that are made float64 together.
 _BLOCK = 64
 
@@ -42,17 +44,15 @@ def parse_steps(text: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in [] if words == ["none"] else words:
-        kind, colon, number = word.partition(":")
+        kind, _, number = word.partition(":")
         if kind in _COUNTED and number.isascii() and number.isdigit() and int(number) > 0:
             step: Step = _COUNTED[kind](int(number))
         elif kind == Codebook.kind:
             step = _codebook(word, number)
             if steps:
                 raise BadArguments("The step 'codebook' has to come first.", "Name it before the others.")
-        elif kind == "standardise" and not colon:
-            step = Standardise()
-        elif kind == "impute" and not colon:
-            step = Impute()
+        elif word in _PLAIN:
+            step = _PLAIN[word]()
         else:
             raise _no_step(word)
         if any(other.kind == step.kind for other in steps):

@@ -25,13 +25,13 @@ from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.content_hashes import (
     content_hash,
     content_of_file,
     content_of_part,
     content_of_pixels,
 )
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
@@ -101,7 +101,7 @@ def extract_features(
             opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
-        rows = opened.features.waiting(feature_set, images=made.needs_image)
+        rows = opened.features.cases_to_extract(feature_set, images=made.needs_image)
         total = len(rows)
         reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
         if made.needs_image:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import extractors
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: The extractor to begin with where cases have regions.
+#: The default for images.
+OF_IMAGES = "encoder"
+#: Offered next where cases have regions, and last elsewhere: it would take a whole image for the surroundings of one.
 OF_REGIONS = "mass"
-#: The extractor made for a kind of source.
-OF_KIND = {"polyps": "polyp", "lung": "lung_texture", "corel": "colour_edge_texture"}
+#: Where the default is made for a kind of source.
+OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 500
 
@@ -38,8 +40,7 @@ class ExtractorSuitability:
 def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...]:
     """All extractors: those that suit the cases of ``library``, the default first, then the others.
 
-    The default is the one made for the kind of source; else, where cases have regions, ``mass``, which goes
-    last elsewhere: it would take a whole image for the surroundings of one.
+    The default is the one made for the kind of source, else ``encoder``, of tables ``raw``.
     """
     rows = library.catalogue.all_cases()
     looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
@@ -51,9 +52,10 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
     found = [ExtractorSuitability(one.name, _reason(one, kinds, volumes)) for one in extractors()]
 
-    def precedence(fit: ExtractorSuitability) -> tuple[bool, bool, bool, bool]:
+    def precedence(fit: ExtractorSuitability) -> tuple[bool, ...]:
         masses = fit.name == OF_REGIONS
-        return not fit.is_suitable, fit.name not in made_for, not (masses and regions), masses
+        made = fit.name in made_for
+        return not fit.is_suitable, not made, fit.name != OF_IMAGES, not (masses and regions), masses
 
     return tuple(sorted(found, key=precedence))
 

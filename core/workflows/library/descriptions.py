@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 #: Case ids listed by ``semblance info``.
 LISTED = 1000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import open_library
 from semblance.core.library.export_log import log_export, read_exports
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
 

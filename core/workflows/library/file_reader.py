@@ -16,7 +16,7 @@ from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
     content_hash,
-    content_hash_of,
+    content_hash_of_stream,
     content_of_file,
     content_of_numbers,
     content_of_part,
@@ -163,7 +163,7 @@ class FileReader:
                 with self._source.stream(path) as file:
                     check_whole(file, self._source.label(path))
                     file.seek(0)
-                    self._checked[path] = content_hash_of(file)
+                    self._checked[path] = content_hash_of_stream(file)
             except BadInput as error:
                 self._checked[path] = error
         found = self._checked[path]
@@ -186,7 +186,7 @@ class FileReader:
     def _object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
         """A DICOM object, which may be too large to be held whole."""
         with self._source.stream(path) as file:
-            digest = content_hash_of(file)
+            digest = content_hash_of_stream(file)
         out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
         address = self._source.address(path)
         depth: int | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 
 
 class ImportPrivacy:
@@ -18,9 +18,9 @@ class ImportPrivacy:
         self._headers = False
         self._burnt_in = {"yes": 0, "possible": 0}
 
-    def kept(self, item: FoundCase | Rejected) -> FoundCase | Rejected:
+    def kept(self, item: FoundCase | RejectedFile) -> FoundCase | RejectedFile:
         """``item``, without the columns of tables that tell who a patient is."""
-        if isinstance(item, Rejected):
+        if isinstance(item, RejectedFile):
             return item
         burnt_in = item.attributes.get("burnt_in_text", "")
         if burnt_in in self._burnt_in:
@@ -48,20 +48,20 @@ class ImportPrivacy:
             notes.append(tr_lazy("Patient ids are kept: this source was imported with them before."))
         if self._left_out:
             columns = ", ".join(sorted(self._left_out))
-            notes.append(tr_lazy("Left out, for they may tell who a patient is: {columns}.", columns=columns))
+            notes.append(tr_lazy("Left out because they may identify a patient: {columns}.", columns=columns))
         stated, possible = self._burnt_in["yes"], self._burnt_in["possible"]
         if stated:
             notes.append(
                 tr_lazy(
-                    "Burnt-in text: the files say so of {stated:,}. It is not taken out of images.",
+                    "Burnt-in text: stated in {stated:,} files. It is not removed from the images.",
                     stated=stated,
                 )
             )
         if possible:
             notes.append(
                 tr_lazy(
-                    "Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, "
-                    "screens): look before passing images on.",
+                    "Burnt-in text is possible in {possible:,} files (ultrasound, secondary capture, "
+                    "scans, screenshots). Check the images before passing them on.",
                     possible=possible,
                 )
             )

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library, open_or_create_library
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
@@ -67,7 +67,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
     Raises:
         BadInput: nothing there, unreadable, or of no known kind.
     """
-    reporter.progress(0, None, tr_lazy("Looking into {path}", path=path.name))
+    reporter.progress(0, None, tr_lazy("Reading {path}", path=path.name))
     with Source.open(path) as source:
         return [(importer.kind, importer.title, found) for importer, found in recognise(source)]
 
@@ -134,7 +134,7 @@ class _Import:
         """The source as catalogued before, or a new one."""
         path = self.source.path.absolute()
         name = path.name if path.is_dir() else path.stem
-        if self.importer.named_after_patients and not identified:
+        if self.importer.paths_name_patients and not identified:
             name = self.importer.kind
         record = self.library.catalogue.add_source(
             self.importer.kind, name or "pictures", path, identified=identified
@@ -153,7 +153,7 @@ class _Import:
     def run(self) -> ImportResult:
         self.source.entries()
         for path, reason in self.source.refused:
-            self._reject(Rejected(path, reason, failed=True))
+            self._reject(RejectedFile(path, reason, failed=True))
         self._progress()
         with ThreadPoolExecutor(DECODERS) as decoders, self.images:
             for batch, unfinished in self._batches():
@@ -185,7 +185,7 @@ class _Import:
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
             for item in map(self.privacy.kept, found):
-                if isinstance(item, Rejected):
+                if isinstance(item, RejectedFile):
                     self._reject(item)
                     continue
                 if len(batch) >= BATCH and (item.frame is not None or item.values is not None):
@@ -308,7 +308,7 @@ class _Import:
             self.failed.add(path)
             self.result.failed.append({"path": self.source.label(path), "reason": reason})
 
-    def _reject(self, item: Rejected) -> None:
+    def _reject(self, item: RejectedFile) -> None:
         if item.failed:
             self._fail(item.path, item.reason)
         else:

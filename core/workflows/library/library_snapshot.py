@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,

@@ -21,7 +21,7 @@ from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.features.registry import make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features

@@ -10,8 +10,8 @@ from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.file_reader import check_path_is_text, file_identity

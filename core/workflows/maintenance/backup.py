@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import check_is_library, open_library
+from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
 

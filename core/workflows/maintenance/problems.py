@@ -14,8 +14,10 @@ FEW = 3
 
 def few(names: Sequence[str]) -> str:
     """The first names, and how many more there are; an empty one is the source itself, a single file."""
-    told = join_texts(name or tr_lazy("the file itself") for name in names[:FEW])
-    return tr_lazy("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+    listed = join_texts(name or tr_lazy("the file itself") for name in names[:FEW])
+    return (
+        tr_lazy("{listed} and {n:,} more", listed=listed, n=len(names) - FEW) if len(names) > FEW else listed
+    )
 
 
 @dataclass(frozen=True)

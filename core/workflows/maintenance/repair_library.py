@@ -22,7 +22,7 @@ from semblance.core.library.catalogue_repair import (
     remove_orphans,
     repair_rows,
 )
-from semblance.core.library.database import disk_is_full, not_writable, plain_errors
+from semblance.core.library.database import disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_checks import (
     StoreState,
     clear_chunks,
@@ -79,7 +79,7 @@ class Repairer:
         except (sqlite3.DatabaseError, SemblanceError):
             made.unlink(missing_ok=True)
             if disk_is_full(file):
-                raise not_writable(self._library) from None
+                raise not_writable_error(self._library) from None
             return ""
         if not saved.get("cases") or integrity_errors(made):
             made.unlink(missing_ok=True)
@@ -98,8 +98,8 @@ class Repairer:
             for name in ("cases", "metrics", "judgements")
         )
         return tr_lazy(
-            "All that could be read was saved: {saved}. Import the sources again to get back what"
-            " is missing.",
+            "All readable rows were recovered: {saved}. Import the sources again to restore the "
+            "missing cases.",
             saved=told,
         )
 
@@ -119,7 +119,7 @@ class Repairer:
         self._keep_catalogue()
         with plain_errors(file):
             return tr_lazy(
-                "{n:,} rows were removed. The catalogue as it was is kept.", n=remove_orphans(file)
+                "{n:,} rows were removed. The original catalogue was kept as a copy.", n=remove_orphans(file)
             )
 
     def repair_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
@@ -135,8 +135,8 @@ class Repairer:
         with plain_errors(self._library / CATALOGUE):
             removed = repair_rows(self._library / CATALOGUE, repaired)
         done = tr_lazy(
-            "{n:,} rows can be read again, {removed:,} were removed. The catalogue as it was is "
-            "kept. Import the sources again to get back what is missing.",
+            "{n:,} rows can be read again, {removed:,} were removed. The original catalogue was "
+            "kept as a copy. Import the sources again to restore the missing cases.",
             n=sum(map(len, repaired.values())) - removed,
             removed=removed,
         )
@@ -176,7 +176,7 @@ class Repairer:
                 self.move_aside(chunk_file(store, number))
         clear_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
-            return tr_lazy("Its description was written again. All its numbers are there."), 0
+            return tr_lazy("Its description was written again. All its features can be read."), 0
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
@@ -188,15 +188,17 @@ class Repairer:
             )
         except SemblanceError as error:
             return tr_lazy(
-                "The damaged blocks were moved aside; extracting again did not work: {error}", error=error
+                "The damaged blocks were moved to the folder 'damaged'. Extracting them again failed:"
+                " {error}",
+                error=error,
             ), state.cases
         gained = len(library.features.cases_of(feature_set)) - before
         still = max(0, state.cases - gained)
         if not still:
             return tr_lazy("{gained:,} cases were extracted again.", gained=gained), still
         return tr_lazy(
-            "{gained:,} cases were extracted again; {still:,} could not be: their images are away or have "
-            "changed.",
+            "{gained:,} cases were extracted again. {still:,} failed because their images are "
+            "missing or have changed.",
             gained=gained,
             still=still,
         ), still
@@ -230,7 +232,7 @@ class Repairer:
         from semblance.core.imaging import open_image
         from semblance.core.imaging.thumbnail import thumbnail
 
-        library.thumbnails.renew()
+        library.thumbnails.reset()
         rows = [r.id for r in library.catalogue.all_cases() if r.has_image]
         made = 0
         for start in range(0, len(rows), _BATCH):
@@ -258,7 +260,9 @@ class Repairer:
                 try:
                     LoadedMetric(library, record, self._reporter)
                 except SemblanceError as error:
-                    return tr_lazy("Removed; it could not be made again: {message}", message=error.message)
+                    return tr_lazy(
+                        "Removed, because it could not be made again: {message}", message=error.message
+                    )
                 return tr_lazy("Made again.")
         return tr_lazy("Removed: no metric uses it.")
 

@@ -37,8 +37,8 @@ def retraining_advice(record: MetricRecord, features: str = "") -> str:
     asked = record.card.get(REQUESTED)
     if not isinstance(asked, Mapping):
         return tr_lazy(
-            "Import its file again where it came from one, or train it again as far as its card tells how "
-            "({command}), or restore a backup. Its card and scores are kept.",
+            "If it was imported, import its file again. Otherwise train it again with the "
+            "settings on its card ({command}), or restore a backup. Its card and scores are kept.",
             command=command,
         )
     if ONLY_IN_WINDOW in asked:

@@ -41,14 +41,14 @@ def _verify_form(file: Path, result: VerificationResult, repairer: Repairer | No
         CATALOGUE,
         tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
         tr_lazy(
-            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
-            "--repair."
+            "Restore a backup (semblance restore), or recover the readable part: semblance doctor"
+            " LIB --repair."
         ),
     )
     done = repairer.recover_catalogue() if repairer is not None else ""
     if repairer is not None and not done:
         remedy = tr_lazy(
-            "Nothing of it could be read: restore a backup, or import the images into a new library."
+            "Nothing could be recovered. Restore a backup, or import the images into a new library."
         )
         finding = replace(finding, remedy=remedy)
     result.add(finding, done)
@@ -64,7 +64,7 @@ def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer 
         tr_lazy("catalogue rows"),
         CATALOGUE,
         tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_counted_rows(strange)),
-        tr_lazy("Repair (--repair) saves what can be read of them. A backup has them whole."),
+        tr_lazy("Repair (--repair) recovers their readable part. A backup has them completely."),
     )
     done, is_whole = repairer.repair_rows(strange) if repairer is not None else ("", False)
     if done and not is_whole:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library import check_is_library, open_library
+from semblance.core.library.check_library import check_is_library
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few
@@ -30,7 +31,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         SemblanceError: ``repair`` where the library cannot be written to.
         Cancelled: asked for by the reporter; what was repaired stays so.
     """
-    from semblance.core.library.database import not_writable
+    from semblance.core.library.database import not_writable_error
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
@@ -38,7 +39,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     result = VerificationResult(str(library))
     repairer = Repairer(library, reporter) if repair else None
     if not _verify_file_types(library, result, repairer):
-        result.works.append(tr_lazy("Nothing else was verified because of it."))
+        result.works.append(tr_lazy("Because of this, nothing else was verified."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
     if not verify_catalogue(library, result, repairer):
@@ -48,7 +49,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     thumbnails = thumbnail_error(library)
     with open_library(library, writable=True if repair else None) as opened:
         if repair and not opened.writable:
-            raise not_writable(library)
+            raise not_writable_error(library)
         _verify_feature_rows(opened, result, repairer)
         _verify_images(opened, result, repairer, reporter)
         _verify_features(opened, result, repairer, reporter)
@@ -78,7 +79,7 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
                 "You may not read {files}.",
                 files=few([file.relative_to(library).as_posix() for file in closed]),
             ),
-            tr_lazy("Ask whoever owns the library to let you read all of it. Nothing was changed."),
+            tr_lazy("Ask the owner of the library for permission to read all of it. Nothing was changed."),
             files=tuple(file.relative_to(library).as_posix() for file in closed),
         )
         result.add(finding)
@@ -88,12 +89,13 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
         finding = Problem(
             tr_lazy("link"),
             inside,
-            tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
+            tr_lazy(
+                "{inside} is a link to another place. A library must contain the files themselves.",
+                inside=inside,
+            )
             if file.is_symlink()
             else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
-            tr_lazy(
-                "Repair (--repair) moves it to the folder 'damaged' and makes again what can be made again."
-            ),
+            tr_lazy("Repair (--repair) moves it to the folder 'damaged' and makes derived files again."),
         )
         result.add(finding, repairer.move_aside(file) if repairer is not None else "")
     return not result.open_harm
@@ -106,7 +108,7 @@ def _verify_feature_rows(library: Library, result: VerificationResult, repairer:
         finding = Problem(
             tr_lazy("catalogue rows"),
             CATALOGUE,
-            tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
+            tr_lazy("{strange:,} rows of features belong to no case.", strange=strange),
             tr_lazy("Repair (--repair) removes them."),
         )
         done = ""
@@ -133,12 +135,12 @@ def _verify_images(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
-                    "{source}: its images are no longer there ({n:,} files).",
+                    "{source}: its images are missing ({n:,} files).",
                     source=source.name,
                     n=len(files),
                 ),
                 tr_lazy(
-                    "File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."
+                    "File > Find moved images… (semblance relink LIB FOLDER) finds them in their new folder."
                 ),
             )
             result.add(finding)
@@ -165,13 +167,15 @@ def _verify_images(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
-                    "{source}: {n:,} of {n2:,} files are missing: {gone}.",
+                    "{source}: {n:,} of {n2:,} files are missing: {missing}.",
                     source=source.name,
                     n=len(gone),
                     n2=len(files),
-                    gone=few(gone),
+                    missing=few(gone),
                 ),
-                tr_lazy("Find moved images… looks for them elsewhere. Their cases keep their numbers."),
+                tr_lazy(
+                    "Find moved images… searches for them in other folders. Their cases keep their features."
+                ),
                 files=tuple(gone),
             )
             result.add(finding)
@@ -185,7 +189,7 @@ def _verify_images(
                     n=len(changed),
                     changed=few(changed),
                 ),
-                tr_lazy("Import the source again. The cases then get new numbers."),
+                tr_lazy("Import the source again. The features of the cases are then extracted again."),
                 files=tuple(changed),
             )
             result.add(finding)
@@ -205,19 +209,19 @@ def _verify_features(
         state = store_state(library.features, feature_set, reporter)
         store = library.features.store_of(feature_set)
         inside = store.relative_to(library.path).as_posix()
-        total = state.cases + state.sound
+        total = state.cases + state.intact
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                tr_lazy("the description of its numbers is lost or damaged")
+                tr_lazy("the description of its features is lost or damaged")
                 if not state.description
-                else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
+                else tr_lazy("blocks of features lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Problem(
                 tr_lazy("features"),
                 inside,
                 tr_lazy(
-                    "Feature set '{feature_set}': {what}. {cases:,} of {total:,} cases have no numbers.",
+                    "Feature set '{feature_set}': {what}. {cases:,} of {total:,} cases have no features.",
                     feature_set=feature_set.name,
                     what=what,
                     cases=state.cases,
@@ -231,27 +235,27 @@ def _verify_features(
                 told, lost = repairer.repair_features(library, feature_set, state)
                 repaired = "" if lost else told
                 finding = replace(finding, remedy=told)
-            state = replace(state, sound=total - lost)
+            state = replace(state, intact=total - lost)
             result.add(finding, repaired)
         elif not state.checked and total:
             finding = Problem(
                 tr_lazy("features"),
                 inside,
                 tr_lazy(
-                    "Feature set '{feature_set}' was made before numbers had checksums. All of it can be "
-                    "read, but a changed number would not be noticed.",
+                    "Feature set '{feature_set}' was made before features had checksums. It can be read "
+                    "completely, but a changed value would not be noticed.",
                     feature_set=feature_set.name,
                 ),
                 tr_lazy("Extract it again under another name to add checksums."),
                 harm=False,
             )
             result.add(finding)
-        if state.sound:
+        if state.intact:
             result.works.append(
                 tr_lazy(
                     "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
                     feature_set=feature_set.name,
-                    sound=state.sound,
+                    sound=state.intact,
                     total=total,
                 )
             )
@@ -273,7 +277,7 @@ def _verify_metrics(
         try:
             loaded = load_metric(record.file)
             if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
-                wrong = tr_lazy("It holds another metric than the catalogue says.")
+                wrong = tr_lazy("It contains another metric than the catalogue states.")
         except SemblanceError as error:
             wrong = error.message
         if not wrong:
@@ -325,13 +329,13 @@ def _verify_unused_files(library: Library, result: VerificationResult, repairer:
         inside = file.relative_to(library.path).as_posix()
         says = (
             tr_lazy(
-                "{inside} belongs to nothing in the library. It is new, and another program may still"
-                " be writing it.",
+                "{inside} does not belong to the library. It is new, and another program may still be"
+                " writing it.",
                 inside=inside,
             )
             if young
             else tr_lazy(
-                "{inside} belongs to nothing in the library. A program that was killed left it.",
+                "{inside} does not belong to the library. A program that was killed left it there.",
                 inside=inside,
             )
         )

@@ -35,7 +35,7 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     table = write_table(tmp_path / "t.csv")
     assert document("import", table, "--library", library)["added"] == 60
     assert document("import", table, "--library", library)["unchanged"] == 60
-    assert document("features", library, "--extractor", "raw", "--name", "own")["extracted"] == 60
+    assert document("features", library, "--name", "own")["extracted"] == 60
     trained = document(
         "train", library, "--learner", "bdm_v", "--name", "mine", "--set", "rounds=9", "--set",
         "visual_neighbours=3", "--seed", "4", "--max-cases", "50", "--steps", "standardise,pca:3",
@@ -206,8 +206,7 @@ def test_version_and_help(run_command):
         (["import"], "Missing argument 'SOURCE'"),
         (["import", "x"], "Missing option '--library'"),
         (["import", "T", "--library", "L2", "--kind", "magic"], "There is no kind of source called 'magic'"),
-        (["features", "LIB"], "Missing option '--extractor'"),
-        (["features", "LIB", "--extractor", "magic"], "Known extractors: gabor"),
+        (["features", "LIB", "--extractor", "magic"], "Known extractors: encoder, gabor"),
         (
             ["features", "LIB", "--extractor", "gabor", "--set", "size=3"],
             "'size=3' is not a setting of gabor",
@@ -271,9 +270,9 @@ def test_several_feature_sets_need_a_name(run_command, library):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["import", "gone", "--library", "L2"], "is not there. Check the name"),
+        (["import", "gone", "--library", "L2"], "does not exist. Check the name"),
         (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of images"),
-        (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
+        (["info", "gone"], "does not exist. It may have been moved, renamed or removed"),
         (["info", "EMPTY"], "is not a library"),
         (["features", "gone", "--extractor", "gabor"], "does not exist"),
         (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),

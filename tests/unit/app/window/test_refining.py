@@ -130,7 +130,7 @@ def test_by_mouse_alone(qtbot, library):
         qtbot.mouseClick(refine.redo, LEFT)
         settle(window)
         assert in_force(window) == [Kind.ALIKE]
-        answer_dialog(lambda dialog: qtbot.mouseClick(dialog.go, LEFT))
+        answer_dialog(lambda dialog: qtbot.mouseClick(dialog.save_button, LEFT))
         group = explained_groups(open_metric(library, "plain").metric)[0]
         window.state.change_search(without=(group,))
         search_operations.rank(window.context)

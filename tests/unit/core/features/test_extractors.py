@@ -14,16 +14,16 @@ from semblance.core.features import extractors, make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 
-#: Those that need an extra of the installation are tested in tests/deep, those of volumes beside this file.
+#: Those of volumes, and the one that needs a user's files, are tested beside this file.
 OF_IMAGES = [
     extractor.name
     for extractor in extractors()
-    if extractor.needs_image and not extractor.needs and not extractor.needs_volume
+    if extractor.needs_image and extractor.name != "onnx" and not extractor.needs_volume
 ]
 
 
 #: Extractors that also measure what surrounds a region.
-LOOKS_AROUND = {"mass"}
+LOOKS_AROUND = {"encoder", "mass"}
 
 
 @pytest.fixture(params=OF_IMAGES)
@@ -38,6 +38,7 @@ def noise(*shape, seed=0):
 def test_the_known_extractors():
     names = [extractor.name for extractor in extractors()]
     assert names == [
+        "encoder",
         "gabor",
         "mass",
         "colour_edge_texture",
@@ -56,7 +57,7 @@ def test_an_unknown_name_lists_the_known_ones():
         make_extractor("sift")
     assert "'sift'" in caught.value.message
     assert (
-        "gabor, mass, colour_edge_texture, polyp, lung_texture, visual_words, textons, pixels, onnx, raw"
+        "encoder, gabor, mass, colour_edge_texture, polyp, lung_texture, visual_words, textons, pixels, onnx, raw"
         in caught.value.hint
     )
 

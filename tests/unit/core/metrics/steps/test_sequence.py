@@ -22,6 +22,7 @@ def rows(n=30, d=5, seed=0):
     [
         ("standardise,pca:200", "standardise,pca:200"),
         (" impute , standardise ", "impute,standardise"),
+        ("l2,pca:64", "l2,pca:64"),
         ("", ""),
         ("none", ""),
     ],
@@ -40,6 +41,7 @@ def test_texts_are_read_and_written(text, again):
         "pca:x",
         "pca:2.5",
         "standardise:3",
+        "l2:2",
         "zscore",
         "pca:2,pca:3",
         "none,pca:2",
@@ -54,6 +56,16 @@ def test_texts_that_are_no_steps_are_refused(text):
 def test_defaults_suit_the_extractor():
     assert steps_text(default_steps("gabor")) == "standardise,pca:200"
     assert steps_text(default_steps("raw")) == "standardise"
+    assert steps_text(default_steps("encoder")) == "l2,pca:64"
+
+
+def test_l2_brings_each_row_to_length_1_and_leaves_zeros():
+    X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
+    fitted, after = fit_steps(parse_steps("l2"), X)
+    assert after.tolist() == [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]]
+    assert apply_steps(fitted, X[:1] * 7).tolist() == [[0.6, 0.8]]
+    with pytest.raises(BadInput):
+        apply_steps(fitted, np.ones((1, 3)))
 
 
 def test_standardise_uses_the_training_rows_and_names_constant_columns():

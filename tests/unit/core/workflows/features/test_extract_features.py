@@ -159,7 +159,7 @@ def test_a_image_that_is_away_is_tried_again(library, images):
     images.rename(images.with_name("unplugged"))
     result = extract_features(library, QUICK)
     assert (result.extracted, len(result.failed)) == (0, 12)
-    assert "is not there" in result.failed[0]["reason"]
+    assert "does not exist" in result.failed[0]["reason"]
     images.with_name("unplugged").rename(images)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed) == (12, [])
@@ -252,7 +252,7 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 
 
-def test_masses_are_offered_first_where_cases_have_regions(tmp_path):
+def test_masses_are_offered_after_the_encoder_where_cases_have_regions(tmp_path):
     plain = encoded(pattern(40, 40))
     box = np.zeros((40, 40), np.uint8)
     box[10:30, 12:28] = 255
@@ -260,8 +260,8 @@ def test_masses_are_offered_first_where_cases_have_regions(tmp_path):
     import_source(write_zip(tmp_path / "busi.zip", files), tmp_path / "regions")
     import_source(write_zip(tmp_path / "x.zip", {"a/1.png": plain}), tmp_path / "plain")
     regions, without = suitable_extractors(tmp_path / "regions"), suitable_extractors(tmp_path / "plain")
-    assert regions[:2] == ["mass", "gabor"]
-    assert (without[0], without[-1]) == ("gabor", "mass")
+    assert regions[:2] == ["encoder", "mass"]
+    assert (without[:2], without[-1]) == (["encoder", "gabor"], "mass")
     assert extract_features(tmp_path / "regions", "mass").failed == []
     assert numbers(tmp_path / "regions", "mass")["busi/a/1.png"][0] == 20 * 16
 
@@ -282,7 +282,7 @@ def test_a_table_is_copied(tmp_path):
     )
     (tmp_path / "t.csv").write_text("a,c,label\n1,2,x\n3,40,y\n")
     import_source(tmp_path / "t.csv", library)
-    with pytest.raises(BadArguments, match=r"'raw' was made otherwise.*--name"):
+    with pytest.raises(BadArguments, match=r"'raw' has another extractor.*--name"):
         extract_features(library, "raw")
     assert extract_features(library, "raw", name="raw 2").extracted == 2
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.suitable_extractors import extractor_suitabilities, suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -13,7 +13,7 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     with open_library(library) as opened:
         fits = extractor_suitabilities(opened)
     assert [fit.name for fit in fits if fit.is_suitable] == suitable_extractors(library)
-    assert fits[0].name == "gabor"
+    assert fits[0].name == "encoder"
     assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
         "polyp": "no case is a volume",
         "raw": "no case comes from a table",

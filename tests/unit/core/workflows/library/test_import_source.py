@@ -30,7 +30,7 @@ def give_numbers(library: Path) -> None:
 def waiting(library: Path) -> list[str]:
     """Ids of cases without numbers."""
     with Library.open(library) as opened:
-        rows = opened.features.waiting(opened.features.get(None), images=True)
+        rows = opened.features.cases_to_extract(opened.features.get(None), images=True)
         return [details.case_id for details in opened.catalogue.details(rows.tolist()).values()]
 
 
@@ -237,9 +237,9 @@ def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
     (tmp_path / "words" / "a.txt").write_text("x")
     (tmp_path / "nothing").mkdir()
     for source, says in (
-        ("words", "holds nothing that can be imported"),
+        ("words", "contains nothing that can be imported"),
         ("nothing", "is empty"),
-        ("gone", "is not there"),
+        ("gone", "does not exist"),
     ):
         with pytest.raises(BadInput, match=says):
             import_source(tmp_path / source, library)

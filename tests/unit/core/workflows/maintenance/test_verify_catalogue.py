@@ -101,7 +101,7 @@ def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_repaired(libr
         connection.execute(f"UPDATE meta SET value = '{schema.VERSION + 1}' WHERE key = 'schema'")
     before = tables_of(library)
     for repair in (False, True):
-        with pytest.raises(BadInput, match=r"made by a newer Semblance"):
+        with pytest.raises(BadInput, match=r"made by a newer version of Semblance"):
             verify_library(library, repair=repair)
     assert tables_of(library) == before
 

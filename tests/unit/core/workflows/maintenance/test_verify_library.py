@@ -93,7 +93,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     result = verify_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
-    assert f"{CASES} of {CASES} cases have no numbers" in result.findings[0].says
+    assert f"{CASES} of {CASES} cases have no features" in result.findings[0].says
     assert "Metric 'plain'." in result.works
     repaired = verify_library(library, repair=True)
     assert (repaired.open_harm, repaired.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
@@ -130,9 +130,9 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
         description.unlink()
     result = verify_library(library)
     assert parts_of(result) == ["features"]
-    assert "the description of its numbers is lost or damaged" in result.findings[0].says
+    assert "the description of its features is lost or damaged" in result.findings[0].says
     repaired = verify_library(library, repair=True)
-    assert "All its numbers are there" in repaired.findings[0].repaired
+    assert "All its features can be read" in repaired.findings[0].repaired
     np.testing.assert_array_equal(stored_features(library)[1], before)
     assert parts_of(verify_library(library)) == ([] if checked else ["features"])
 
@@ -142,7 +142,7 @@ def test_numbers_without_check_sums_are_told_without_alarm(library):
     make_before_sums(library, before)
     result = verify_library(library)
     assert [finding.harm for finding in result.findings] == [False]
-    assert "made before numbers had checksums" in result.findings[0].says
+    assert "made before features had checksums" in result.findings[0].says
     assert result.open_harm == []
 
 
@@ -173,7 +173,7 @@ def test_another_metric_in_its_place_is_noticed(library):
     shutil.copy(other, plain)
     result = verify_library(library)
     assert [f.says for f in result.findings] == [
-        "Metric 'plain' cannot be used: It holds another metric than the catalogue says."
+        "Metric 'plain' cannot be used: It contains another metric than the catalogue states."
     ]
 
 
@@ -185,7 +185,7 @@ def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(lib
     whole = one.read_bytes(), two.read_bytes()
     one.write_bytes(whole[1])
     two.write_bytes(whole[0])
-    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
+    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* contains another metric"):
         nearest_cases(library, "other", Query(case))
     close_loaded_metrics()
     assert [f.part for f in verify_library(library).open_harm] == ["metric", "metric"]
@@ -227,7 +227,7 @@ def test_missing_and_changed_images_are_told_apart(library):
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 0
     shutil.rmtree(library.parent / "images")
     result = verify_library(library)
-    assert f"its images are no longer there ({CASES} files)" in result.findings[0].says
+    assert f"its images are missing ({CASES} files)" in result.findings[0].says
 
 
 def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):
@@ -258,7 +258,7 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     place.symlink_to(tmp_path / "elsewhere") if kind == "link" else os.mkfifo(place)
     found = verify_library(library)
     assert [(f.part, f.path) for f in found.open_harm] == [("link", place.relative_to(library).as_posix())]
-    assert found.works == ["Nothing else was verified because of it."]
+    assert found.works == ["Because of this, nothing else was verified."]
     back_up(library, tmp_path / "b.zip")
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert not [name for name in archive.namelist() if name.startswith(inside)]

@@ -1,0 +1,149 @@
+"""EfficientNet-Lite0 as an ONNX graph.
+
+M. Tan and Q. V. Le, "EfficientNet: Rethinking model scaling for convolutional neural networks", ICML 2019;
+"Lite" leaves out squeeze-and-excitation and uses ReLU6. The network was trained in TensorFlow, hence padding
+"SAME" (at stride 2 the extra row and column go below and to the right) and an epsilon of 1e-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
+
+#: Sides of the input, and how many numbers an image gives.
+SIDE, WIDTH = 224, 1280
+PADDING = "SAME_UPPER"
+STEM_STRIDE = 2
+#: (repeats, kernel, stride of the first, expansion) of each stage of blocks.
+STAGES = (
+    (1, 3, 1, 1),
+    (2, 3, 2, 6),
+    (2, 5, 2, 6),
+    (3, 3, 2, 6),
+    (3, 5, 1, 6),
+    (4, 5, 2, 6),
+    (1, 3, 1, 6),
+)
+EPSILON = 1e-3
+_OPSET, _IR_VERSION = 17, 8
+
+Weights = Mapping[str, npt.NDArray[Any]]
+
+
+def onnx_model(weights: Weights) -> bytes:
+    """The network as an ONNX file: ``pixels`` (n, 3, 224, 224) -> ``features`` (n, 1280).
+
+    ``weights`` has the names of the package efficientnet_lite_pytorch. Batch normalisation is folded into the
+    convolutions; the classifier is left out.
+
+    Raises:
+        KeyError, ValueError: weights of another network.
+    """
+    from onnx import TensorProto, helper
+
+    graph = _Graph(weights)
+    last = "pixels"
+    for layer in _layers():
+        last = graph.add(layer, last)
+    graph.nodes += [
+        helper.make_node("GlobalAveragePool", [last], ["averages"]),
+        helper.make_node("Flatten", ["averages"], ["features"]),
+    ]
+    made = helper.make_graph(
+        graph.nodes,
+        "EfficientNet-Lite0",
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, SIDE, SIDE])],
+        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", WIDTH])],
+        graph.tensors,
+    )
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A convolution with its batch normalisation; ``start`` and ``end`` mark a block whose input is added."""
+
+    convolution: str
+    norm: str
+    stride: int = 1
+    activation: bool = True
+    start: bool = False
+    end: bool = False
+
+
+def _layers() -> Iterator[_Layer]:
+    yield _Layer("_conv_stem", "_bn0", STEM_STRIDE)
+    number = 0
+    for repeats, _kernel, first_stride, expansion in STAGES:
+        for repeat in range(repeats):
+            block, stride = f"_blocks.{number}.", first_stride if repeat == 0 else 1
+            number += 1
+            if expansion > 1:
+                yield _Layer(f"{block}_expand_conv", f"{block}_bn0", start=True)
+            yield _Layer(f"{block}_depthwise_conv", f"{block}_bn1", stride, start=expansion == 1)
+            yield _Layer(f"{block}_project_conv", f"{block}_bn2", activation=False, end=repeat > 0)
+    yield _Layer("_conv_head", "_bn1")
+
+
+class _Graph:
+    def __init__(self, weights: Weights) -> None:
+        from onnx import numpy_helper
+
+        self._weights = weights
+        self._block_input = ""
+        self.nodes: list[NodeProto] = []
+        self.tensors: list[TensorProto] = [
+            numpy_helper.from_array(np.array(0, dtype=np.float32), "zero"),
+            numpy_helper.from_array(np.array(6, dtype=np.float32), "six"),
+        ]
+
+    def add(self, layer: _Layer, given: str) -> str:
+        """The name of what the layer gives."""
+        from onnx import helper, numpy_helper
+
+        if layer.start:
+            self._block_input = given
+        kernel, bias = self._folded(layer)
+        name = layer.convolution
+        depthwise = kernel.shape[1] == 1 and kernel.shape[0] > 1
+        self.tensors += [
+            numpy_helper.from_array(kernel, f"{name}.kernel"),
+            numpy_helper.from_array(bias, f"{name}.bias"),
+        ]
+        self.nodes.append(
+            helper.make_node(
+                "Conv",
+                [given, f"{name}.kernel", f"{name}.bias"],
+                [name],
+                kernel_shape=kernel.shape[2:],
+                strides=[layer.stride, layer.stride],
+                auto_pad=PADDING,
+                group=kernel.shape[0] if depthwise else 1,
+            )
+        )
+        if layer.activation:
+            self.nodes.append(helper.make_node("Clip", [name, "zero", "six"], [f"{name}.relu6"]))
+            return f"{name}.relu6"
+        if layer.end:
+            self.nodes.append(helper.make_node("Add", [name, self._block_input], [f"{name}.sum"]))
+            return f"{name}.sum"
+        return name
+
+    def _folded(self, layer: _Layer) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """The kernel (out, in, h, w) and bias (out,) that convolve and normalise in one."""
+        kernel = self._weights[f"{layer.convolution}.weight"].astype(np.float64)
+        gamma, beta, mean, variance = (
+            self._weights[f"{layer.norm}.{part}"].astype(np.float64)
+            for part in ("weight", "bias", "running_mean", "running_var")
+        )
+        scale = gamma / np.sqrt(variance + EPSILON)
+        folded = kernel * scale[:, np.newaxis, np.newaxis, np.newaxis]
+        return folded.astype(np.float32), (beta - mean * scale).astype(np.float32)

@@ -1,0 +1,159 @@
+"""The shipped image encoder, the default for images."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.features.encoder.efficientnet import SIDE, WIDTH
+from semblance.core.features.encoder.model_file import encoder_session, measured
+from semblance.core.features.encoder.self_test import Bytes, Floats
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.onnx_session import pooled_over_slices
+from semblance.core.features.resampling import finite
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.shown_range import as_shown
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import tr_lazy
+from semblance.core.parameters import Parameter, Value
+
+#: Images run together: more are no faster, and their maps fill the memory.
+_BATCH = 4
+
+
+class Encoder(Extractor):
+    """1,280 numbers of EfficientNet-Lite0, trained on ImageNet: averages of its last maps over the image.
+
+    The image is shown as the viewer shows it first (:func:`semblance.core.imaging.shown_range.as_shown`), in
+    8 bits, and resized to 224 x 224, so that nothing is cut off. Of a region a square is shown, as much larger
+    than the region on every side as ``margin`` says; where it leaves the image, the image is mirrored.
+    """
+
+    name = "encoder"
+    title = "Encoder"
+    summary = (
+        "1,280 numbers of the network EfficientNet-Lite0 for any image. DICOM is shown through its first window. CT "
+        "without a window: lungs for the chest, soft tissue for the abdomen, brain for the head. Other images "
+        "of 16 bits without a window: all but the 0.5 % darkest and brightest pixels."
+    )
+    version = 1
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "margin",
+            0.25,
+            "How much of its longer side a region is shown larger, on every side.",
+            minimum=0.0,
+            maximum=4.0,
+        ),
+        Parameter(
+            "slices",
+            "middle",
+            "Of a volume, the middle slice or the mean over all slices.",
+            choices=("middle", "mean"),
+        ),
+    )
+
+    def __init__(self, **settings: Value) -> None:
+        super().__init__(**settings)
+        self._margin = float(str(self.settings["margin"]))
+        self.volumes = self.settings["slices"] == "mean"
+
+    @property
+    def feature_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the numbers, in order."""
+        return _names()
+
+    @property
+    def batch(self) -> int:
+        """How many images the network is given at a time."""
+        return _BATCH
+
+    def extract(self, image: Image, region: Region | None = None) -> Floats:
+        """(1280,) float32, at least 0.
+
+        Raises:
+            BadInput: the region lies outside, a pixel is no finite number, or the encoder cannot be run.
+        """
+        row: Floats = self.measure([self.prepare(image, region)])[0]
+        return row
+
+    def prepare(self, image: Image, region: Region | None = None) -> npt.NDArray[Any]:
+        """(224, 224, 3) uint8, what the network is shown.
+
+        Raises:
+            BadInput: the region lies outside, or a pixel is no finite number.
+        """
+        from PIL import Image as PILImage
+
+        seen = _bytes(_square(as_shown(image), region, self._margin))
+        small = PILImage.fromarray(seen).resize((SIDE, SIDE), PILImage.Resampling.BICUBIC)
+        pixels = np.asarray(small)
+        return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, np.newaxis], 3, axis=2)
+
+    def prepare_stack(self, stack: Stack, region: Region | None = None) -> npt.NDArray[Any]:
+        """What :meth:`prepare` gives for the middle slice, or (1280,) the mean over all slices.
+
+        Raises:
+            BadInput: as :meth:`extract`, or a slice cannot be read.
+        """
+        if not self.volumes:
+            return self.prepare(stack.image(stack.middle(region)), region)
+
+        def of_slices(slices: Sequence[Image]) -> Floats:
+            return self.measure([self.prepare(one, region) for one in slices])
+
+        return pooled_over_slices(of_slices, stack, region, batch=_BATCH, how="mean")
+
+    def measure(self, prepared: Sequence[npt.NDArray[Any]]) -> Floats:
+        """(n, 1280) of images as :meth:`prepare` gives them; numbers of whole volumes stay what they are.
+
+        Raises:
+            BadInput: the encoder cannot be run.
+        """
+        images = [one for one in prepared if one.ndim == 3]
+        rows = iter(measured(encoder_session(), images) if images else ())
+        return np.stack([next(rows) if one.ndim == 3 else one for one in prepared])
+
+    def extract_many(self, images: Sequence[Image]) -> Floats:
+        """(n, 1280), a few of them at a time."""
+        return self.measure([self.prepare(image) for image in images])
+
+
+@functools.cache
+def _names() -> tuple[FeatureName, ...]:
+    return tuple(FeatureName(tr_lazy("Encoder {n}", n=n), "Encoder") for n in range(1, WIDTH + 1))
+
+
+def _square(image: Image, region: Region | None, margin: float) -> Image:
+    """The square around ``region``; the whole image where there is none."""
+    if region is None:
+        return image
+    part = region.clipped(image.height, image.width)
+    side = max(1, round(max(part.width, part.height) * (1.0 + 2.0 * margin)))
+    left, top = part.x + (part.width - side) // 2, part.y + (part.height - side) // 2
+    right, bottom = left + side, top + side
+    inside = image.pixels[max(0, top) : bottom, max(0, left) : right]
+    beyond = [
+        (max(0, -top), max(0, bottom - image.height)),
+        (max(0, -left), max(0, right - image.width)),
+    ]
+    if any(map(any, beyond)):
+        inside = np.pad(inside, [*beyond, (0, 0)][: inside.ndim], mode="symmetric")
+    return replace(image, pixels=inside)
+
+
+def _bytes(image: Image) -> Bytes:
+    """(h, w) or (h, w, 3) 0 black to 255 white."""
+    values = image.values
+    plain = image.pixels.dtype == np.uint8 and (image.black, image.white) == (0.0, 255.0)
+    if plain and values.padding is None and not values.inverse:
+        return np.ascontiguousarray(image.pixels)
+    shown = finite(image.rgb() if image.is_colour else image.grey(), image)
+    bytes_: Bytes = np.rint(shown * np.float32(255.0)).astype(np.uint8)
+    return bytes_

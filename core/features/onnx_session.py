@@ -1,0 +1,272 @@
+"""An ONNX encoder run by onnxruntime: the shipped one and a user's own."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.features.onnx_settings import EncoderSettings
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import tr_lazy
+
+Floats = npt.NDArray[np.float32]
+
+#: Images looked at together, and bytes of their pixels, at most.
+_MOST_IMAGES, _MOST_BATCH_BYTES = 16, 32 << 20
+#: Numbers a case, at most: more are no features but an image.
+_WIDEST = 65_536
+#: The quickest first. Not among them: Azure's, which sends the images away, and those that run libraries or
+#: engines found beside the model.
+_PROVIDERS = (
+    "CUDAExecutionProvider",
+    "MIGraphXExecutionProvider",
+    "ROCMExecutionProvider",
+    "DmlExecutionProvider",
+    "CoreMLExecutionProvider",
+    "CPUExecutionProvider",
+)
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+_FATAL = 4
+
+
+# The shipped encoder and one of the user's own.
+@functools.lru_cache(maxsize=2)
+def cached_session(model: Path, settings: EncoderSettings, identity: str) -> Session:  # noqa: ARG001
+    """The loaded model, kept for the next image; ``identity`` tells changed files apart.
+
+    Raises:
+        BadInput: onnxruntime is not installed, cannot load the model, or it does not fit its settings.
+    """
+    return Session(model, settings)
+
+
+class Session:
+    """``width`` is how many numbers an image gives, ``batch`` how many images are run together."""
+
+    def __init__(self, model: Path, settings: EncoderSettings) -> None:
+        self._model, self._settings = model, settings
+        self._session = _load(model)
+        self._input, self._type, fixed = self._checked_input()
+        self._output = self._checked_output()
+        size = 4 * settings.height * settings.width * settings.channels
+        self._fixed = fixed
+        self.batch = fixed or max(1, min(_MOST_IMAGES, _MOST_BATCH_BYTES // size))
+        self.width = 0
+        shape = (min(2, self.batch), settings.height, settings.width, settings.channels)
+        self.width = self.run(np.zeros(shape, dtype=np.float32)).shape[1]
+
+    def run(self, pixels: Floats) -> Floats:
+        """(n, h, w, c) ready pixels -> (n, width).
+
+        Raises:
+            BadInput: the model failed, or gave something else than one row of numbers an image.
+        """
+        rows = [self._run(pixels[start : start + self.batch]) for start in range(0, len(pixels), self.batch)]
+        return np.concatenate(rows)
+
+    def _run(self, pixels: Floats) -> Floats:
+        n = len(pixels)
+        if self._fixed > n:
+            pixels = np.concatenate([pixels, np.repeat(pixels[-1:], self._fixed - n, axis=0)])
+        if self._settings.layout == "NCHW":
+            pixels = pixels.transpose(0, 3, 1, 2)
+        given = np.ascontiguousarray(pixels, dtype=self._type)
+        try:
+            (out,) = self._session.run([self._output], {self._input: given})
+        except Exception as error:
+            # onnxruntime's errors have no common class but Exception.
+            raise BadInput(
+                tr_lazy("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
+                "Check its settings, or export it again.",
+            ) from error
+        if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
+            raise BadInput(
+                tr_lazy("The encoder '{model}' does not give one row per image.", model=self._model),
+                "Name another of its outputs in the settings ('output').",
+            )
+        rows = self._reduced(out)[:n]
+        if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' gives {shape} numbers an image.",
+                    model=self._model,
+                    shape=rows.shape[1],
+                ),
+                tr_lazy(
+                    "1 to {widest}, always equally many, can be used: name another output or 'reduce' it.",
+                    widest=_WIDEST,
+                ),
+            )
+        return rows.astype(np.float32)
+
+    def _reduced(self, out: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        how = self._settings.reduce
+        if how == "first" and out.ndim == 3:
+            return out[:, 0]
+        if how == "mean" and out.ndim == 3:
+            return np.asarray(out.mean(axis=1, dtype=np.float32))
+        if how == "mean" and out.ndim == 4:
+            sides = (2, 3) if self._settings.layout == "NCHW" else (1, 2)
+            return np.asarray(out.mean(axis=sides, dtype=np.float32))
+        if sum(side > 1 for side in out.shape[1:]) <= 1:
+            return out.reshape(len(out), math.prod(out.shape[1:]))
+        shape = " x ".join(map(str, out.shape[1:]))
+        raise BadInput(
+            tr_lazy(
+                "The encoder '{model}' gives {shape} numbers an image, not one row.",
+                model=self._model,
+                shape=shape,
+            ),
+            "Set 'reduce' in its settings to 'first' (of a table of tokens) or 'mean', or name an 'output'.",
+        )
+
+    def _checked_input(self) -> tuple[str, Any, int]:
+        """Its name, its type, and the number of images it insists on (0: any)."""
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1:
+            raise BadInput(
+                tr_lazy("The encoder '{model}' takes {n} inputs.", model=self._model, n=len(inputs)),
+                "Export one that takes images alone.",
+            )
+        (one,) = inputs
+        if one.type not in _TYPES:
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' takes {type}, not pixels as floating point numbers.",
+                    model=self._model,
+                    type=one.type,
+                ),
+                "Export it with an input of type float.",
+            )
+        told, settings = list(one.shape), self._settings
+        sides = (settings.height, settings.width)
+        wanted = [settings.channels, *sides] if settings.layout == "NCHW" else [*sides, settings.channels]
+        agrees = len(told) == 4 and all(
+            not isinstance(side, int) or side in (want, -1)
+            for side, want in zip(told[1:], wanted, strict=True)
+        )
+        if not agrees:
+            shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in told)
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' takes {shape}, its settings say {layout} with {str}.",
+                    model=self._model,
+                    shape=shape,
+                    layout=settings.layout,
+                    str=" x ".join(map(str, wanted)),
+                ),
+                "Correct 'input_size', 'channels' or 'layout' in its settings.",
+            )
+        fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
+        if fixed > _MOST_IMAGES:
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' takes {fixed} images at a time.", model=self._model, fixed=fixed
+                ),
+                tr_lazy(
+                    "Export it with any number of them, or at most {most_images}.",
+                    most_images=_MOST_IMAGES,
+                ),
+            )
+        return one.name, _TYPES[one.type], fixed
+
+    def _checked_output(self) -> str:
+        outputs = {output.name: output.type for output in self._session.get_outputs()}
+        name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
+        if name not in outputs:
+            problem = (
+                tr_lazy("has no output '{name}'", name=name)
+                if name
+                else tr_lazy("has {n} outputs", n=len(outputs))
+            )
+            raise BadInput(
+                tr_lazy("The encoder '{model}' {problem}.", model=self._model, problem=problem),
+                tr_lazy("Name one in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
+            )
+        if outputs[name] not in _TYPES:
+            raise BadInput(
+                tr_lazy(
+                    "The output '{name}' of the encoder '{model}' is {outputs}, not numbers.",
+                    name=name,
+                    model=self._model,
+                    outputs=outputs[name],
+                ),
+                tr_lazy("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
+            )
+        return str(name)
+
+
+def _load(model: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise BadInput(
+            "An encoder needs onnxruntime, which is not installed.",
+            'Install it with: pip install "semblance[app]".',
+        ) from None
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    # Workers are processes; more threads in each would slow all.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = _FATAL
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    there = onnxruntime.get_available_providers()
+    try:
+        return onnxruntime.InferenceSession(
+            str(model), options, providers=[provider for provider in _PROVIDERS if provider in there]
+        )
+    except Exception as error:
+        # As above.
+        raise BadInput(
+            tr_lazy("The encoder '{model}' cannot be loaded: {error}.", model=model, error=_reason(error)),
+            "Export it again with standard operations; libraries of operations are never loaded.",
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what onnxruntime says, without its code."""
+    text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return text.rsplit(" : ", 1)[-1].strip().rstrip(".") or type(error).__name__
+
+
+def pooled_over_slices(
+    measured: Callable[[Sequence[Image]], Floats],
+    stack: Stack,
+    region: Region | None,
+    *,
+    batch: int,
+    how: str,
+) -> Floats:
+    """(d,) the "mean" or "max" of what ``measured`` gives for the slices of a volume (those of ``region`` where
+    it has any), ``batch`` of them at a time.
+
+    Raises:
+        BadInput: the region has no slice of the volume, or a slice cannot be read or measured.
+    """
+    first, last = 0, len(stack)
+    if region is not None and region.z is not None:
+        first, last = max(0, region.z), min(len(stack), region.z + region.depth)
+    if last <= first:
+        raise BadInput(
+            tr_lazy("The region lies outside the {n} slices of '{stack}'.", n=len(stack), stack=stack.name),
+            "Choose slices within them.",
+        )
+    total: npt.NDArray[np.float64] | None = None
+    for start in range(first, last, batch):
+        rows = measured([stack.image(place) for place in range(start, min(last, start + batch))])
+        pooled = rows.sum(axis=0, dtype=np.float64) if how == "mean" else rows.max(axis=0)
+        if total is None:
+            total = pooled.astype(np.float64)
+        else:
+            total = total + pooled if how == "mean" else np.maximum(total, pooled)
+    assert total is not None
+    return (total / (last - first) if how == "mean" else total).astype(np.float32)
