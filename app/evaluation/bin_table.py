@@ -1,4 +1,4 @@
-"""The bins of a calibration as a table: choosing one shows its cases."""
+"""A table of the bins of a calibration. Clicking a bin shows its cases."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from semblance.core.evaluation.reliability import Bin
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import interval_text
 
-ROW = 24
-_HEADS = (tr("estimate"), tr("cases"), tr("mean"), tr("observed"))
+ROW_HEIGHT = 24
+_TITLES = (tr("estimate"), tr("cases"), tr("mean"), tr("observed"))
 _TIPS = (
     tr("Held-out cases with such an estimate"),
     tr("How many there are"),
@@ -22,16 +22,16 @@ _TIPS = (
 
 
 class BinTable(QTableWidget):
-    """``chosen(number)`` when a bin is clicked, or Enter pressed on it."""
+    """``chosen(number)`` is emitted when a bin is clicked or Enter is pressed on it."""
 
     chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(0, len(_HEADS), parent)
+        super().__init__(0, len(_TITLES), parent)
         self.setAccessibleName(tr("Bins of held-out cases by their estimate. Press Enter to show the cases"))
         for column, tip in enumerate(_TIPS):
-            item = QTableWidgetItem(_HEADS[column])
-            item.setTextAlignment(_side(column))
+            item = QTableWidgetItem(_TITLES[column])
+            item.setTextAlignment(_alignment(column))
             item.setToolTip(tip)
             self.setHorizontalHeaderItem(column, item)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -40,31 +40,31 @@ class BinTable(QTableWidget):
         self.setShowGrid(False)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
-        head = self.horizontalHeader()
-        head.setHighlightSections(False)
-        head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.cellClicked.connect(lambda row, _column: self.chosen.emit(row))
         theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_bins(self, bins: tuple[Bin, ...]) -> None:
         self.setRowCount(len(bins))
-        for row, one in enumerate(bins):
+        for row, calibration_bin in enumerate(bins):
             cells = (
-                localise_number(f"{one.low:.1f}–{one.high:.1f}"),
-                format_number(one.n, ","),
-                format_number(one.predicted, ".2f"),
-                interval_text(one.observed, *one.interval),
+                localise_number(f"{calibration_bin.low:.1f}–{calibration_bin.high:.1f}"),
+                format_number(calibration_bin.n, ","),
+                format_number(calibration_bin.predicted, ".2f"),
+                interval_text(calibration_bin.observed, *calibration_bin.interval),
             )
             for column, text in enumerate(cells):
                 item = QTableWidgetItem(text)
-                item.setTextAlignment(_side(column))
+                item.setTextAlignment(_alignment(column))
                 item.setToolTip(tr("Click to see these cases in the library"))
                 self.setItem(row, column, item)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        # The row that Enter speaks of is seen, which Qt leaves out until an arrow is pressed.
+        # Qt selects no row until an arrow key is pressed, but Enter acts on the current row.
         if event.reason() != Qt.FocusReason.MouseFocusReason and not self.selectedIndexes():
             self.selectRow(max(0, self.currentRow()))
 
@@ -75,9 +75,9 @@ class BinTable(QTableWidget):
             super().keyPressEvent(event)
 
     def _fit(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(theme().px(ROW))
+        self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))
 
 
-def _side(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    horizontal = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+    return horizontal | Qt.AlignmentFlag.AlignVCenter

@@ -1,4 +1,4 @@
-"""The Calibration tab: whether estimates came true on held-out patients, and of which cases that is said."""
+"""The Calibration tab: the reliability diagram on held-out cases and a table of its bins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE = tr("Calibration of the estimate")
 
 
 class CalibrationPage(QWidget):
-    """The reliability plot of the current metric beside its bins."""
+    """The reliability diagram of the current metric beside its bins."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -29,26 +29,26 @@ class CalibrationPage(QWidget):
         self._metric: ScoredMetric | None = None
         self.plot = PlotCell(TITLE, FigureView(context, CALIBRATION))
         self.bins = BinTable()
-        self.bins.chosen.connect(self._pick)
+        self.bins.chosen.connect(self._show_cases_of_bin)
         self._empty = EmptyState()
-        whole = QWidget()
-        row = hbox(whole, spacing=8, margins=(0, 0, 8, 0))
+        content = QWidget()
+        row = hbox(content, spacing=8, margins=(0, 0, 8, 0))
         row.addWidget(self.plot, 3)
         row.addWidget(self.bins, 2)
         self._pages = QStackedWidget()
-        self._pages.addWidget(whole)
+        self._pages.addWidget(content)
         self._pages.addWidget(self._empty)
         vbox(self).addWidget(self._pages)
         self.show_metric((), None)
 
     def show_metric(self, metrics: tuple[ScoredMetric, ...], metric: ScoredMetric | None) -> None:
-        """The calibration of ``metric``, one of ``metrics``."""
+        """Show the calibration of ``metric``, which is one of ``metrics``."""
         self._metric = metric
         calibration = None if metric is None else metric.calibration
         if metric is None or calibration is None:
             self.plot.view.set_curves(())
             self._pages.setCurrentIndex(1)
-            self._empty.say(tr("Not calibrated"), _why_not(metric))
+            self._empty.show_message(tr("Not calibrated"), _missing_reason(metric))
             return
         note = measured_note(calibration.n_cases, calibration.measured_on, stale=metric.stale)
         curves = scored_metrics.calibration_curves(metrics, metric.name)
@@ -57,14 +57,14 @@ class CalibrationPage(QWidget):
         self.bins.set_bins(calibration.bins)
         self._pages.setCurrentIndex(0)
 
-    def _pick(self, number: int) -> None:
+    def _show_cases_of_bin(self, number: int) -> None:
         calibration = None if self._metric is None else self._metric.calibration
         if calibration is None:
             return
         self._state.set_selected_rows(np.array(calibration.rows_of_bin(number), dtype=np.int64))
 
 
-def _why_not(metric: ScoredMetric | None) -> str:
+def _missing_reason(metric: ScoredMetric | None) -> str:
     if metric is None or metric.scores is None:
         return tr("Train a metric. Its estimate is calibrated on held-out cases.")
     if not metric.has_calibration:

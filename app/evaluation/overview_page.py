@@ -1,4 +1,4 @@
-"""The overview of the Evaluation panel: three plots and the metrics side by side."""
+"""The Overview tab: three plots and the table of metrics side by side."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from semblance.app.widgets.plots.live_curve import LiveCurve
 from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, ROC
 
-#: Below this width the table gives its room to the plots; its tab stays.
-TABLE_FROM = 1200
-#: A plot wants this much; those that have no room are in their own tabs.
-PLOT = 220
-SHORT = {"held-out": tr("held-out"), "unknown": "", "training": "", "stale": ""}
+#: Below this width the table is hidden. It has its own tab.
+TABLE_MIN_WIDTH = 1200
+#: Width of a plot. Plots that do not fit are hidden. They have their own tabs.
+PLOT_WIDTH = 220
+SHORT_BADGE_TEXTS = {"held-out": tr("held-out"), "unknown": "", "training": "", "stale": ""}
 
 
-class Cell(QWidget):
+class TitledCell(QWidget):
     """A title with a badge above its content."""
 
     def __init__(self, title: str, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = ElidedLabel(title, role="title")
         self.badge = Badge("held-out")
-        self._head = QWidget()
-        self._row = hbox(self._head, spacing=8, margins=(12, 0, 12, 0))
+        self._header = QWidget()
+        self._row = hbox(self._header, spacing=8, margins=(12, 0, 12, 0))
         self._row.addWidget(self._title)
         self._row.addStretch(1)
         self._row.addWidget(self.badge)
         column = vbox(self, spacing=2, margins=(0, 4, 0, 4))
-        column.addWidget(self._head)
+        column.addWidget(self._header)
         column.addWidget(content, 1)
         theme_signals.changed.connect(self._fit)
         self._fit()
@@ -53,10 +53,10 @@ class Cell(QWidget):
         self.badge.setVisible(shown)
 
     def _fit(self) -> None:
-        self._head.setFixedHeight(theme().px(24))
+        self._header.setFixedHeight(theme().px(24))
 
 
-class PlotCell(Cell):
+class PlotCell(TitledCell):
     """A plot with its title and badge."""
 
     def __init__(self, title: str, view: FigureView, parent: QWidget | None = None) -> None:
@@ -65,7 +65,7 @@ class PlotCell(Cell):
 
 
 class Overview(QWidget):
-    """Accuracy, ROC and training side by side; the table of metrics where there is room for it."""
+    """Accuracy, ROC and training curve side by side, and the table of metrics if the panel is wide."""
 
     table_shown = Signal(bool)
 
@@ -77,44 +77,44 @@ class Overview(QWidget):
         training = QWidget()
         vbox(training, margins=(0, 4, 0, 4)).addWidget(self.curve)
         self.table = ScoreTable(BRIEF)
-        inset = QWidget()
-        hbox(inset, margins=(6, 0, 6, 0)).addWidget(self.table)
-        self.metrics = Cell(tr("Metrics"), inset)
-        self._rule = _Upright()
-        #: The second and the third plot, each with what stands before it.
-        self._further = ((_Upright(), self.roc), (_Upright(), training))
+        table_frame = QWidget()
+        hbox(table_frame, margins=(6, 0, 6, 0)).addWidget(self.table)
+        self.metrics = TitledCell(tr("Metrics"), table_frame)
+        self._table_line = VerticalLine()
+        #: The second and the third plot, each with the line before it.
+        self._optional_plots = ((VerticalLine(), self.roc), (VerticalLine(), training))
         row = hbox(self)
-        row.addWidget(_evenly(self.accuracy), 1)
-        for rule, part in self._further:
-            row.addWidget(rule)
-            row.addWidget(_evenly(part), 1)
-        row.addWidget(self._rule)
-        row.addWidget(_evenly(self.metrics), 1)
+        row.addWidget(_with_equal_width(self.accuracy), 1)
+        for line, widget in self._optional_plots:
+            row.addWidget(line)
+            row.addWidget(_with_equal_width(widget), 1)
+        row.addWidget(self._table_line)
+        row.addWidget(_with_equal_width(self.metrics), 1)
 
     @property
     def has_table(self) -> bool:
-        """Whether the table names the lines, so that the plots need not."""
+        """Whether the table is shown. It names the curves, so that the plots need no legend."""
         return not self.metrics.isHidden()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        for place, parts in enumerate(self._further, 2):
-            for part in parts:
-                part.setVisible(self.width() >= place * theme().px(PLOT))
-        room = self.width() >= theme().px(TABLE_FROM)
-        if room == self.metrics.isHidden():
-            self.metrics.setVisible(room)
-            self._rule.setVisible(room)
-            self.table_shown.emit(room)
+        for number, widgets in enumerate(self._optional_plots, 2):
+            for widget in widgets:
+                widget.setVisible(self.width() >= number * theme().px(PLOT_WIDTH))
+        is_wide = self.width() >= theme().px(TABLE_MIN_WIDTH)
+        if is_wide == self.metrics.isHidden():
+            self.metrics.setVisible(is_wide)
+            self._table_line.setVisible(is_wide)
+            self.table_shown.emit(is_wide)
 
 
-def _evenly(part: QWidget) -> QWidget:
-    part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
-    return part
+def _with_equal_width(widget: QWidget) -> QWidget:
+    widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+    return widget
 
 
-class _Upright(QWidget):
-    """A hair line that does not reach the edges."""
+class VerticalLine(QWidget):
+    """A thin line that does not reach the edges."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The Evaluation panel: what every metric scored on cases it never saw, as plots and as a table."""
+"""The Evaluation panel: the scores of all metrics on held-out cases as plots and as a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from semblance.app.evaluation import score_metric
 from semblance.app.evaluation.calibration_page import TITLE as CALIBRATION_TITLE
 from semblance.app.evaluation.calibration_page import CalibrationPage
-from semblance.app.evaluation.overview_page import SHORT, Overview, PlotCell
+from semblance.app.evaluation.overview_page import SHORT_BADGE_TEXTS, Overview, PlotCell
 from semblance.app.evaluation.score_table import FULL, ScoreTable
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
@@ -32,11 +32,11 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
-from semblance.app.widgets.plots.figure_view import FigureView, ask_where, theme_name
-from semblance.app.widgets.plots.live_curve import NOTHING, LiveCurve
+from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, theme_name
+from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.work_notice import extracting
+from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scored_metrics
@@ -58,14 +58,14 @@ TABS = (
 )
 #: What each tab shows: an attribute of the panel.
 PAGES = ("overview", "accuracy", "roc", "calibration", "curve", "map", "table")
-#: The overview shows the accuracy of this many nearest cases; its own tab shows all.
+#: Largest k in the overview. The tab *Retrieval accuracy* shows all.
 OVERVIEW_K = 20
 
 
 class EvaluationPanel(Panel):
-    """Plots of the current metric beside the others, with on what they were measured.
+    """Plots of the current metric beside the others, and what they were measured on.
 
-    Each tab is built when it is first shown. ``map_built(MapPanel)``: the map is there from now on.
+    Each tab is built when it is first shown. ``map_built(MapPage)``: the map was built.
     """
 
     extract_requested = Signal()
@@ -78,17 +78,19 @@ class EvaluationPanel(Panel):
         self._snapshot: LibrarySnapshot | None = None
         self._metrics: tuple[ScoredMetric, ...] = ()
         self._finding = ""
-        #: Findings that are told from the rest.
+        #: Findings that have an ROC curve.
         self._findings: list[str] = []
         self._scoring: Job | None = None
 
         self.header = TabHeader(TABS, title=tr("Evaluation"))
         self.header.changed.connect(self._show_tab)
-        self.again = QPushButton(tr("Evaluate again"))
-        self.again.setToolTip(tr("Test the current metric on every case not used for training"))
-        set_look(self.again, link=True)
-        self.again.clicked.connect(self.score)
-        self.header.add_action(self.again)
+        self.evaluate_again_button = QPushButton(tr("Evaluate again"))
+        self.evaluate_again_button.setToolTip(
+            tr("Test the current metric on every case not used for training")
+        )
+        set_look(self.evaluate_again_button, link=True)
+        self.evaluate_again_button.clicked.connect(self.score)
+        self.header.add_action(self.evaluate_again_button)
         self.score_button = self.header.add_button("refresh", tr("Evaluate this metric again"))
         self.score_button.clicked.connect(self.score)
         self.save_button = self.header.add_button("save", tr("Save plots… (Ctrl+S)"))
@@ -96,89 +98,89 @@ class EvaluationPanel(Panel):
 
         self.overview = Overview(context)
         self.overview.table.chosen.connect(self.choose)
-        self._lead_to_cases(self.overview.accuracy, of_finding=False)
-        self._lead_to_cases(self.overview.roc, of_finding=True)
-        self.overview.table_shown.connect(lambda _shown: self._renew())
+        self._connect_hardest_queries(self.overview.accuracy, of_finding=False)
+        self._connect_hardest_queries(self.overview.roc, of_finding=True)
+        self.overview.table_shown.connect(lambda _shown: self._refresh())
         self._empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.overview)
-        self._outer = QStackedWidget()
-        self._outer.addWidget(self._pages)
-        self._outer.addWidget(self._empty)
+        self._outer_pages = QStackedWidget()
+        self._outer_pages.addWidget(self._pages)
+        self._outer_pages.addWidget(self._empty)
         self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         column = vbox(self)
         column.addWidget(self.header)
-        column.addWidget(self._outer, 1)
+        column.addWidget(self._outer_pages, 1)
 
         self._state.changed.connect(self._follow_state)
-        self._renew()
+        self._refresh()
 
     @lazy_part
     def accuracy(self) -> PlotCell:
-        made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
-        self._lead_to_cases(made, of_finding=False)
-        self._fill_accuracy(made)
-        self._pages.addWidget(made)
-        return made
+        cell = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
+        self._connect_hardest_queries(cell, of_finding=False)
+        self._fill_accuracy(cell)
+        self._pages.addWidget(cell)
+        return cell
 
     @lazy_part
     def roc(self) -> PlotCell:
-        made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
-        box = self._finding_box = QComboBox(made)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        box.activated.connect(self._finding_chosen)
-        made.add_beside_title(box)
-        set_accessible_name(box, tr("Finding of the ROC curve"))
-        self._pages.addWidget(made)
-        self._lead_to_cases(made, of_finding=True)
-        self._fill_roc(made)
-        return made
+        cell = PlotCell(tr("ROC"), FigureView(self._context, ROC))
+        finding_box = self._finding_box = QComboBox(cell)
+        finding_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        finding_box.activated.connect(self._set_finding)
+        cell.add_beside_title(finding_box)
+        set_accessible_name(finding_box, tr("Finding of the ROC curve"))
+        self._pages.addWidget(cell)
+        self._connect_hardest_queries(cell, of_finding=True)
+        self._fill_roc(cell)
+        return cell
 
     @property
     def finding_box(self) -> QComboBox:
-        """Which finding the ROC tells from the rest."""
+        """The list of findings for the ROC curve."""
         _ = self.roc
         return self._finding_box
 
     @lazy_part
     def calibration(self) -> CalibrationPage:
-        made = CalibrationPage(self._context)
-        made.show_metric(self._metrics, self._current_metric)
-        self._pages.addWidget(made)
-        return made
+        page = CalibrationPage(self._context)
+        page.show_metric(self._metrics, self._current_metric)
+        self._pages.addWidget(page)
+        return page
 
     @lazy_part
     def curve(self) -> LiveCurve:
-        made = LiveCurve(self._context)
-        made.setContentsMargins(0, 4, 0, 4)
-        self._fill_curve(made)
-        self._pages.addWidget(made)
-        return made
+        curve = LiveCurve(self._context)
+        curve.setContentsMargins(0, 4, 0, 4)
+        self._fill_curve(curve)
+        self._pages.addWidget(curve)
+        return curve
 
     @lazy_part
     def map(self) -> MapPage:
         from semblance.app.evaluation.map.map_page import MapPage
 
-        made = MapPage(self._context, self._thumbnails)
-        self._pages.addWidget(made)
-        self.map_built.emit(made)
-        return made
+        page = MapPage(self._context, self._thumbnails)
+        self._pages.addWidget(page)
+        self.map_built.emit(page)
+        return page
 
     @lazy_part
     def table(self) -> ScoreTable:
-        made = ScoreTable(FULL)
-        made.chosen.connect(self.choose)
-        self._fill_table(made)
-        self._pages.addWidget(made)
-        return made
+        table = ScoreTable(FULL)
+        table.chosen.connect(self.choose)
+        self._fill_table(table)
+        self._pages.addWidget(table)
+        return table
 
-    def _lead_to_cases(self, cell: PlotCell, *, of_finding: bool) -> None:
+    def _connect_hardest_queries(self, cell: PlotCell, *, of_finding: bool) -> None:
         view = cell.view
-        view.let_enter(
+        view.set_click_action(
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
-        view.entered.connect(
-            lambda: score_metric.show_hardest(self._context, self._finding if of_finding else "")
+        view.clicked.connect(
+            lambda: score_metric.show_hardest_queries(self._context, self._finding if of_finding else "")
         )
 
     def choose(self, name: str) -> None:
@@ -189,20 +191,20 @@ class EvaluationPanel(Panel):
             search_operations.rank(self._context)
 
     def show_map(self) -> None:
-        """Bring the map to the front; the keyboard goes there."""
+        """Show the map and move the keyboard to it."""
         self.header.tabs.setCurrentIndex(MAP_TAB)
         self.map.take_focus()
 
     def score(self) -> None:
-        """Measure the current metric again on the cases it never saw."""
+        """Evaluate the current metric again on its held-out cases."""
         job = score_metric.score(self._context)
         if job is not None:
             self._scoring = job
-            job.ended.connect(self._scored)
-        self._tell()
+            job.ended.connect(self._end_scoring)
+        self._update_header()
 
     def save_plot(self) -> None:
-        """Ask for a file and write what the tab shows: its plot, all plots, or the table."""
+        """Choose a file and save the content of the tab: its plot, all plots, or the table."""
         tab = self.header.tabs.currentIndex()
         if tab == TABLE:
             self._save_table()
@@ -215,26 +217,26 @@ class EvaluationPanel(Panel):
             self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
             return
         name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
-        path, as_seen = ask_where(self, self._context, name)
+        path, screen_theme = ask_plot_file(self, self._context, name)
         if path is not None:
             plot_operations.save(
                 self._context,
                 path,
                 plots,
-                theme=theme_name() if as_seen else "print",
+                theme=theme_name() if screen_theme else "print",
                 titles=self._titles(),
                 note=self._measured_on(),
             )
 
     def _plots(self, tab: int) -> Mapping[str, Sequence[Curve]]:
-        """What ``tab`` shows, by kind of plot."""
+        """The curves that ``tab`` shows, by kind of plot."""
         kinds = {
             ACCURACY_TAB: (ACCURACY,),
             ROC_TAB: (ROC,),
             CALIBRATION_TAB: (CALIBRATION,),
             TRAINING_TAB: (TRAINING,),
         }
-        wanted = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
+        chosen_kinds = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
         current = self._current
         curves: dict[str, Sequence[Curve]] = {
             ACCURACY: scored_metrics.accuracy_curves(self._metrics, current),
@@ -242,7 +244,7 @@ class EvaluationPanel(Panel):
             CALIBRATION: scored_metrics.calibration_curves(self._metrics, current),
             TRAINING: scored_metrics.training_curves(self._metrics, current),
         }
-        return {kind: curves[kind] for kind in wanted if curves[kind]}
+        return {kind: curves[kind] for kind in chosen_kinds if curves[kind]}
 
     def _titles(self) -> dict[str, str]:
         roc = f"ROC, {self._finding}" if self._finding else tr("ROC")
@@ -255,11 +257,11 @@ class EvaluationPanel(Panel):
 
     def _save_table(self) -> None:
         folder = Path(self._context.settings.text("plots_folder") or Path.home())
-        given, _ = QFileDialog.getSaveFileName(
+        file, _ = QFileDialog.getSaveFileName(
             self, tr("Save table"), str(folder / "metrics.csv"), tr("CSV, the numbers (*.csv)")
         )
-        if given:
-            path = Path(given)
+        if file:
+            path = Path(file)
             self._context.settings.set_text("plots_folder", str(path.parent))
             plot_operations.save_scores(self._context, path, scored_metrics.scores_csv(self._metrics))
 
@@ -273,11 +275,11 @@ class EvaluationPanel(Panel):
 
     def _follow_state(self, change: Change) -> None:
         if change & (Change.CASES | Change.METRIC):
-            self._renew()
+            self._refresh()
         elif change & (Change.TRAINING | Change.EXTRACTION):
-            self._tell()
+            self._update_header()
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         if self._state.library is not self._snapshot:
             self._snapshot = self._state.library
             self._metrics = scored_metrics.scored_metrics(self._snapshot) if self._snapshot else ()
@@ -296,7 +298,7 @@ class EvaluationPanel(Panel):
             self._fill_curve(curve)
         if (table := kind.table.built(self)) is not None:
             self._fill_table(table)
-        self._tell()
+        self._update_header()
 
     def _fill_overview(self) -> None:
         overview, metrics, current = self.overview, self._metrics, self._current
@@ -305,8 +307,10 @@ class EvaluationPanel(Panel):
         roc = scored_metrics.roc_curves(metrics, current, self._finding)
         self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
         self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
-        fresh = [metric for metric, _ in scored_metrics.plotted_metrics(metrics, current) if not metric.stale]
-        overview.metrics.set_badge(scored_metrics.least_trusted(fresh), shown=bool(fresh))
+        up_to_date = [
+            metric for metric, _ in scored_metrics.plotted_metrics(metrics, current) if not metric.stale
+        ]
+        overview.metrics.set_badge(scored_metrics.least_trusted(up_to_date), shown=bool(up_to_date))
         self._fill_table(overview.table)
         self._fill_curve(overview.curve)
 
@@ -314,14 +318,14 @@ class EvaluationPanel(Panel):
         self._fill_plot(cell, scored_metrics.accuracy_curves(self._metrics, self._current), ACCURACY)
 
     def _fill_roc(self, cell: PlotCell) -> None:
-        box, known = self._finding_box, self._findings
-        if known != [box.itemText(place) for place in range(box.count())]:
-            box.clear()
-            box.addItems(known)
-        box.setCurrentText(self._finding)
-        box.setVisible(len(known) > 2)
+        finding_box, findings = self._finding_box, self._findings
+        if findings != [finding_box.itemText(index) for index in range(finding_box.count())]:
+            finding_box.clear()
+            finding_box.addItems(findings)
+        finding_box.setCurrentText(self._finding)
+        finding_box.setVisible(len(findings) > 2)
         self._fill_plot(cell, scored_metrics.roc_curves(self._metrics, self._current, self._finding), ROC)
-        if box.isVisibleTo(cell):
+        if finding_box.isVisibleTo(cell):
             cell.set_title(tr("ROC"))
 
     def _fill_plot(
@@ -333,7 +337,7 @@ class EvaluationPanel(Panel):
         )
         cell.view.set_curves(curves, named=named, title=title, note=self._measured_on())
         cell.set_title(title)
-        cell.set_badge(weakest, SHORT[weakest] if short else "", shown=bool(curves))
+        cell.set_badge(weakest, SHORT_BADGE_TEXTS[weakest] if short else "", shown=bool(curves))
 
     def _fill_table(self, table: ScoreTable) -> None:
         lines = {
@@ -344,15 +348,15 @@ class EvaluationPanel(Panel):
     def _fill_curve(self, live: LiveCurve) -> None:
         current = self._current
         curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
-        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
-        live.set_stored(curve, words)
+        text = tr("{metric} was not trained in rounds.", metric=current) if current else NO_CURVE
+        live.set_stored(curve, text)
 
-    def _finding_chosen(self) -> None:
+    def _set_finding(self) -> None:
         self._finding = self._finding_box.currentText()
-        self._renew()
+        self._refresh()
 
     def _measured_on(self) -> str:
-        """On what the current metric was measured, for plots that leave the window."""
+        """What the current metric was measured on, for exported plots."""
         metric = self._current_metric
         if metric is None or metric.scores is None:
             return ""
@@ -361,48 +365,52 @@ class EvaluationPanel(Panel):
     def _show_tab(self, tab: int) -> None:
         page: QWidget = getattr(self, PAGES[tab])
         self._pages.setCurrentWidget(page)
-        self._tell()
+        self._update_header()
 
-    def _scored(self) -> None:
+    def _end_scoring(self) -> None:
         self._scoring = None
-        self._tell()
+        self._update_header()
 
-    def _tell(self) -> None:
-        """Buttons, the split, and what to do where there is nothing to show."""
+    def _update_header(self) -> None:
+        """Update the buttons and the split, and show the next step if there is nothing to show."""
         metric, library = self._current_metric, self._state.library
-        can = metric is not None and metric.has_held_out_cases and library is not None and library.writable
-        can = can and self._scoring is None
-        self.score_button.setEnabled(can)
-        self.again.setVisible(can and metric is not None and metric.stale)
+        can_score = (
+            metric is not None and metric.has_held_out_cases and library is not None and library.writable
+        )
+        can_score = can_score and self._scoring is None
+        self.score_button.setEnabled(can_score)
+        self.evaluate_again_button.setVisible(can_score and metric is not None and metric.stale)
         on_map = self.header.tabs.currentIndex() == MAP_TAB
         self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
-        self.header.set_second(self._split())
+        self.header.set_subtitle(self._split_text())
         run = self._state.training
         if self._metrics or (run is not None and (run.running or run.points)):
-            self._outer.setCurrentWidget(self._pages)
+            self._outer_pages.setCurrentWidget(self._pages)
             return
-        self._outer.setCurrentWidget(self._empty)
+        self._outer_pages.setCurrentWidget(self._empty)
         if library is None or not len(library.columns):
-            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one."))
+            self._empty.show_message(
+                tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one.")
+            )
         elif self._state.extracting:
-            self._empty.say(*extracting(self._state))
+            self._empty.show_message(*extraction_message(self._state))
         elif not library.feature_sets:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No features yet"),
                 tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
                 self.extract_requested.emit,
             )
         else:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No metric yet"),
                 tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),
                 self.train_requested.emit,
             )
 
-    def _split(self) -> str:
-        """How the current metric's cases were set apart."""
+    def _split_text(self) -> str:
+        """A text that describes the split of the current metric."""
         metric = self._current_metric
         if metric is not None and not metric.has_held_out_cases:
             return tr("not tested: trained on all cases")

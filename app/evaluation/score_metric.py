@@ -1,4 +1,4 @@
-"""Measuring the current metric again, and finding the queries it serves worst."""
+"""Evaluate the current metric again, and find its hardest queries."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import score_metric
 
 
-def show_hardest(context: Context, finding: str = "") -> Job | None:
-    """Show in Library the held-out queries that the current metric serves worst, of ``finding`` if given."""
+def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
+    """Show the held-out queries with the lowest accuracy in the Library, of ``finding`` if given."""
     state = context.state
     if state.path is None or state.metric is None:
         return None
@@ -31,22 +31,22 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
         channel="hardest",
     )
 
-    def show(found: HardestQueries) -> None:
+    def show(result: HardestQueries) -> None:
         if state.path != path:
             return
-        if not found.rows:
+        if not result.rows:
             context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
             return
-        state.set_selected_rows(np.array(sorted(found.rows), dtype=np.int64))
+        state.set_selected_rows(np.array(sorted(result.rows), dtype=np.int64))
         context.messages.info(
             tr(
                 "Library shows the {n} hardest of {asked:,} held-out queries: "
                 "accuracy @{k} from {low:.2f} to {high:.2f}.",
-                n=len(found.rows),
-                asked=found.asked,
-                k=found.k,
-                low=found.accuracies[0],
-                high=found.accuracies[-1],
+                n=len(result.rows),
+                asked=result.asked,
+                k=result.k,
+                low=result.accuracies[0],
+                high=result.accuracies[-1],
             )
         )
 
@@ -54,7 +54,7 @@ def show_hardest(context: Context, finding: str = "") -> Job | None:
 
 
 def score(context: Context) -> Job | None:
-    """Measure the current metric again on its held-out cases."""
+    """Evaluate the current metric again on its held-out cases."""
     state = context.state
     if state.path is None or state.metric is None:
         return None
@@ -66,5 +66,5 @@ def score(context: Context) -> Job | None:
         channel="score",
     )
     name = state.metric.name
-    again = partial(search_operations.rank_after_scoring, context, name)
-    return context.follow(job, lambda _result: library_operations.renew(context, again))
+    rank_again = partial(search_operations.rank_after_scoring, context, name)
+    return context.follow(job, lambda _result: library_operations.renew(context, rank_again))

@@ -1,4 +1,4 @@
-"""Metrics and their scores as a table: the line each has in the plots, its numbers, what is stale."""
+"""A table of the metrics with their scores and a sample of their line in the plots."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
-ROW = 24
-_SAMPLE, _GAP, _PAD = 14, 6, 6
+ROW_HEIGHT = 24
+_SAMPLE_WIDTH, _GAP, _PADDING = 14, 6, 6
 _ROLE = Qt.ItemDataRole.UserRole
 _SORT_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 @dataclass(frozen=True)
 class Column:
-    """``width`` in characters; the first column takes what is left."""
+    """``width`` in characters. The first column takes the remaining width."""
 
     key: str
     title: str
@@ -71,8 +71,8 @@ FULL = (
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """``line``: the metric's line in the plots (-1: the current one's), ``None`` where it is not drawn."""
+class _CellContent:
+    """``line``: number of the metric's line in the plots (-1: the current metric), ``None`` if it has none."""
 
     text: str
     current: bool
@@ -83,47 +83,47 @@ class _Cell:
 
 
 class ScoreTable(QTableWidget):
-    """``chosen(name)`` when a person clicks a metric or presses Enter on it."""
+    """``chosen(name)`` is emitted when a metric is clicked or Enter is pressed on it."""
 
     chosen = Signal(str)
 
     def __init__(self, columns: Sequence[Column], parent: QWidget | None = None) -> None:
         super().__init__(0, len(columns), parent)
         self._columns = tuple(columns)
-        sortable = len(columns) > len(BRIEF)
-        self.setItemDelegate(_Delegate(self))
-        for_reading(self)
+        is_sortable = len(columns) > len(BRIEF)
+        self.setItemDelegate(ScoreDelegate(self))
+        make_read_only(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Metrics and their scores"))
-        head = self.horizontalHeader()
-        head.setSectionsClickable(sortable)
-        head.setMinimumSectionSize(30)
-        if not sortable:
+        header = self.horizontalHeader()
+        header.setSectionsClickable(is_sortable)
+        header.setMinimumSectionSize(30)
+        if not is_sortable:
             self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        for place, column in enumerate(self._columns):
+        for index, column in enumerate(self._columns):
             item = QTableWidgetItem(column.title)
-            side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
-            item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+            alignment = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
+            item.setTextAlignment(alignment | Qt.AlignmentFlag.AlignVCenter)
             item.setToolTip(plain_tip(column.tip))
-            self.setHorizontalHeaderItem(place, item)
-        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.setSortingEnabled(sortable)
-        if sortable:
-            head.setSortIndicatorClearable(True)
-            head.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+            self.setHorizontalHeaderItem(index, item)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.setSortingEnabled(is_sortable)
+        if is_sortable:
+            header.setSortIndicatorClearable(True)
+            header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.cellClicked.connect(lambda row, _column: self._choose(row))
         theme_signals.changed.connect(self._fit)
         self._fit()
 
     def set_metrics(
-        self, metrics: Sequence[ScoredMetric], current: str, lines: Mapping[str, int | None]
+        self, metrics: Sequence[ScoredMetric], current: str, line_numbers: Mapping[str, int | None]
     ) -> None:
-        """Show ``metrics``; ``lines`` are those drawn, with the number of their line (``None``: accent)."""
+        """Show ``metrics``. ``line_numbers`` maps the plotted metrics to their lines (``None``: the accent colour)."""
         self.setSortingEnabled(False)
         self.setRowCount(len(metrics))
         for row, metric in enumerate(metrics):
-            for place, column in enumerate(self._columns):
-                self.setItem(row, place, _item(metric, column, current, lines))
+            for index, column in enumerate(self._columns):
+                self.setItem(row, index, _item(metric, column, current, line_numbers))
         self._fit_rows()
         self.setSortingEnabled(len(self._columns) > len(BRIEF))
         self.clearSelection()
@@ -142,10 +142,10 @@ class ScoreTable(QTableWidget):
         super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
-        return QSize(320, theme().px(ROW) * 5)
+        return QSize(320, theme().px(ROW_HEIGHT) * 5)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, theme().px(ROW) * 2)
+        return QSize(120, theme().px(ROW_HEIGHT) * 2)
 
     def _choose(self, row: int) -> None:
         self.chosen.emit(self.names()[row])
@@ -153,39 +153,41 @@ class ScoreTable(QTableWidget):
     def _fit(self) -> None:
         digit = QFontMetrics(font(BASE)).horizontalAdvance("0")
         small = QFontMetrics(font(SMALL))
-        for place, column in enumerate(self._columns[1:], start=1):
-            title = small.horizontalAdvance(column.title) + 2 * _PAD + (14 if len(self._columns) > 3 else 2)
-            self.setColumnWidth(place, max(column.width * digit, title))
-        self.verticalHeader().setDefaultSectionSize(theme().px(ROW))
-        self.horizontalHeader().setFixedHeight(theme().px(ROW))
+        for index, column in enumerate(self._columns[1:], start=1):
+            title = (
+                small.horizontalAdvance(column.title) + 2 * _PADDING + (14 if len(self._columns) > 3 else 2)
+            )
+            self.setColumnWidth(index, max(column.width * digit, title))
+        self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))
+        self.horizontalHeader().setFixedHeight(theme().px(ROW_HEIGHT))
         self._fit_rows()
         self.viewport().update()
 
     def _fit_rows(self) -> None:
         for row in range(self.rowCount()):
-            self.setRowHeight(row, theme().px(ROW))
+            self.setRowHeight(row, theme().px(ROW_HEIGHT))
 
 
-class _Item(QTableWidgetItem):
-    """Sorted by number where there is one; rows without a number come first in rising order."""
+class _SortableItem(QTableWidgetItem):
+    """Sorts by number. Items without a number come first in ascending order."""
 
     def __lt__(self, other: QTableWidgetItem) -> bool:
         return bool(self.data(_SORT_ROLE) < other.data(_SORT_ROLE))
 
 
 def _item(
-    metric: ScoredMetric, column: Column, current: str, lines: Mapping[str, int | None]
+    metric: ScoredMetric, column: Column, current: str, line_numbers: Mapping[str, int | None]
 ) -> QTableWidgetItem:
-    text, order = _value(metric, column)
-    item = _Item(text)
+    text, sort_key = _value(metric, column)
+    item = _SortableItem(text)
     line = None
-    if column is NAME and metric.name in lines:
-        found = lines[metric.name]
-        line = -1 if found is None else found
+    if column is NAME and metric.name in line_numbers:
+        number = line_numbers[metric.name]
+        line = -1 if number is None else number
     stale = metric.stale and metric.has_held_out_cases
     item.setData(
         _ROLE,
-        _Cell(
+        _CellContent(
             text,
             metric.name == current,
             stale,
@@ -194,18 +196,18 @@ def _item(
             number=column.number,
         ),
     )
-    item.setData(_SORT_ROLE, order)
+    item.setData(_SORT_ROLE, sort_key)
     if column is NAME:
-        words = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
+        texts = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            words.append(tr("stale: evaluate it again") if metric.has_held_out_cases else tr("not tested"))
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
+            texts.append(tr("stale: evaluate it again") if metric.has_held_out_cases else tr("not tested"))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(texts))
         item.setToolTip(plain_tip(_tip(metric)))
     return item
 
 
 def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
-    """What the cell says, and what it is sorted by."""
+    """The text of a cell and its sort key."""
     scores, key = metric.scores, column.key
     if key.startswith("@"):
         values = metric.accuracy(int(key[1:]))
@@ -217,10 +219,10 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
-        words = scores.measured_on if scores is not None else unscored
-        return words, words
-    words = str(getattr(metric, key))
-    return words, words.casefold()
+        text = scores.measured_on if scores is not None else unscored
+        return text, text
+    text = str(getattr(metric, key))
+    return text, text.casefold()
 
 
 def _tip(metric: ScoredMetric) -> str:
@@ -238,7 +240,7 @@ def _tip(metric: ScoredMetric) -> str:
     )
 
 
-class _Delegate(QStyledItemDelegate):
+class ScoreDelegate(QStyledItemDelegate):
     def paint(
         self,
         painter: QPainter,
@@ -246,49 +248,53 @@ class _Delegate(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
         cell, tokens = index.data(_ROLE), theme()
-        where = QRect(option.rect)
+        rect = QRect(option.rect)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
         if selected or hovered:
-            painter.fillRect(where, colour(tokens.selected if selected else tokens.card_hover))
-        painter.fillRect(QRect(where.left(), where.bottom(), where.width(), 1), colour(tokens.line))
+            painter.fillRect(rect, colour(tokens.selected if selected else tokens.card_hover))
+        painter.fillRect(QRect(rect.left(), rect.bottom(), rect.width(), 1), colour(tokens.line))
         if cell is None:
             return
-        shade = tokens.third if cell.stale else tokens.text if cell.current or cell.number else tokens.second
+        text_colour = (
+            tokens.third if cell.stale else tokens.text if cell.current or cell.number else tokens.second
+        )
         if cell.name and not cell.stale:
-            shade = tokens.text
-        inner = where.adjusted(_PAD, 0, -_PAD, 0)
+            text_colour = tokens.text
+        text_rect = rect.adjusted(_PADDING, 0, -_PADDING, 0)
         bold = cell.current and (cell.name or cell.number)
         if cell.name:
-            inner = _key(painter, inner, cell)
+            text_rect = _draw_line_sample(painter, text_rect, cell)
             if cell.stale:
                 size = badge_size("stale")
-                room = inner.width() - size.width() - _GAP
-                told = min(int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
+                available = text_rect.width() - size.width() - _GAP
+                text_width = min(
+                    int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1, max(available, 20)
+                )
                 badge = QRect(
-                    inner.left() + told + _GAP,
-                    inner.center().y() + 1 - size.height() // 2,
+                    text_rect.left() + text_width + _GAP,
+                    text_rect.center().y() + 1 - size.height() // 2,
                     size.width(),
                     size.height(),
                 )
                 ratio = painter.device().devicePixelRatioF()
                 paint_badge(painter, badge, "stale", ratio=ratio)
-                inner.setWidth(told)
-        align = RIGHT if cell.number else LEFT
+                text_rect.setWidth(text_width)
+        alignment = RIGHT if cell.number else LEFT
         value, _, interval = cell.text.partition(" (")
         if cell.number and interval:
-            quiet = f" ({interval}"
-            width = int(text_cache(BASE).width(quiet)) + 1
-            side = tokens.third if cell.stale else tokens.second
-            text_cache(BASE).draw(painter, inner, quiet, side, align)
-            inner.setRight(inner.right() - width)
-            text_cache(BASE, 600 if bold else 400).draw(painter, inner, value, shade, align)
+            interval_part = f" ({interval}"
+            width = int(text_cache(BASE).width(interval_part)) + 1
+            interval_colour = tokens.third if cell.stale else tokens.second
+            text_cache(BASE).draw(painter, text_rect, interval_part, interval_colour, alignment)
+            text_rect.setRight(text_rect.right() - width)
+            text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, value, text_colour, alignment)
             return
-        text_cache(BASE, 600 if bold else 400).draw(painter, inner, cell.text, shade, align)
+        text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, cell.text, text_colour, alignment)
 
 
-def _key(painter: QPainter, where: QRect, cell: _Cell) -> QRect:
-    """The metric's line in the plots; returns the room that is left for its name."""
+def _draw_line_sample(painter: QPainter, rect: QRect, cell: _CellContent) -> QRect:
+    """Draw a sample of the metric's line in the plots, and return the rectangle for its name."""
     if cell.line is not None:
         current = cell.line < 0
         pen = QPen(colour(theme().accent if current else theme().third), 1.8 if current else 1.4)
@@ -297,6 +303,6 @@ def _key(painter: QPainter, where: QRect, cell: _Cell) -> QRect:
             pen.setDashPattern([length / pen.widthF() for length in dashes])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(pen)
-        middle = where.center().y() + 1
-        painter.drawLine(where.left(), middle, where.left() + _SAMPLE, middle)
-    return where.adjusted(_SAMPLE + _GAP, 0, 0, 0)
+        middle = rect.center().y() + 1
+        painter.drawLine(rect.left(), middle, rect.left() + _SAMPLE_WIDTH, middle)
+    return rect.adjusted(_SAMPLE_WIDTH + _GAP, 0, 0, 0)

@@ -71,7 +71,7 @@ class MapLinks(QObject):
 
     def _selected(self) -> None:
         if self._map is not None:
-            self._map.mark(np.array(self._panels.library.grid.selected(), dtype=np.int64))
+            self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 
     def _follow(self, row: int) -> None:
         self._current = row

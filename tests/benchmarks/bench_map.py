@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.app.evaluation.map.map_raster import SHAPES, draw_points, inside_outline, width_for
+from semblance.app.evaluation.map.map_raster import SHAPES, draw_points, inside_outline, point_width
 from semblance.core.evaluation.projection import MOST_MOVED, NeighbourMap, euclidean_distances, principal_axes
 
 N, WIDTH = 100_000, 64
@@ -27,7 +27,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     frames = []
     for _ in range(5):
         began = time.perf_counter()
-        draw_points(FRAME, x, y, kind, colours, SHAPES[:4], width_for(N), (0, 0, 0))
+        draw_points(FRAME, x, y, kind, colours, SHAPES[:4], point_width(N), (0, 0, 0))
         frames.append(time.perf_counter() - began)
     outline = rng.uniform(0, 300, (200, 2)).astype(np.float32)
     began = time.perf_counter()

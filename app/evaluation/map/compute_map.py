@@ -1,4 +1,4 @@
-"""Mapping the library in the background."""
+"""Compute the map of a library in the background."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semblance.core.workflows.evaluation import map_library
 
 
 def make_map(context: Context) -> Job | None:
-    """The map of the library under the current metric, growing; ``None`` without a metric."""
+    """Start the job that maps the library under the current metric. ``None`` without a metric."""
     state = context.state
     if state.path is None or state.metric is None:
         return None

@@ -1,4 +1,4 @@
-"""The Map tab: the library on a plane under the current metric, and what is chosen there."""
+"""The Map tab: a map of the library under the current metric, with a legend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.evaluation.map import compute_map
-from semblance.app.evaluation.map.legend_bar import MapKey
+from semblance.app.evaluation.map.map_legend import MapLegend
 from semblance.app.evaluation.map.map_points import NONE, Rows
 from semblance.app.evaluation.map.map_view import MapView
 from semblance.app.shell import plot_operations, search_operations
@@ -27,7 +27,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.plots.figure_view import ask_where, theme_name
+from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
@@ -41,7 +41,7 @@ SIDE_WIDTH = 216
 
 
 class MapPage(QWidget):
-    """Maps once it is first seen, and again when asked to; ``chosen(row)`` is a case clicked on."""
+    """Computes the map when it is first shown and on request. ``chosen(row)``: a case was clicked."""
 
     chosen = Signal(int)
     menu_requested = Signal(int, QPoint)
@@ -49,7 +49,7 @@ class MapPage(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__()
         self._context, self._state = context, context.state
-        self._map: LibraryMap | None = None
+        self._library_map: LibraryMap | None = None
         self._job: Job | None = None
         self._problem: SemblanceError | None = None
         self._focus_due = False
@@ -64,177 +64,185 @@ class MapPage(QWidget):
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
-        self.detail, self.picked = WrappedLabel(role="small"), WrappedLabel(role="second")
-        self.clear = QPushButton(tr("Show all cases"))
-        self.clear.setToolTip(tr("Clear the selection (Esc)"))
-        self.again = QPushButton(tr("Redraw map"))
-        self.again.setToolTip(tr("Draw the map for the current metric (R)"))
-        self.stop = QPushButton(tr("Stop"))
-        self.stop.setToolTip(tr("Stop and use the map as it is now"))
-        for button in (self.clear, self.again, self.stop):
+        self.detail, self.selection_label = WrappedLabel(role="small"), WrappedLabel(role="second")
+        self.clear_button = QPushButton(tr("Show all cases"))
+        self.clear_button.setToolTip(tr("Clear the selection (Esc)"))
+        self.redraw_button = QPushButton(tr("Redraw map"))
+        self.redraw_button.setToolTip(tr("Draw the map for the current metric (R)"))
+        self.stop_button = QPushButton(tr("Stop"))
+        self.stop_button.setToolTip(tr("Stop and use the map as it is now"))
+        for button in (self.clear_button, self.redraw_button, self.stop_button):
             set_look(button, link=True)
-        self._key = MapKey()
-        self._key.show_findings(self._state.columns)
-        self._lay_out()
+        self._legend = MapLegend()
+        self._legend.show_findings(self._state.columns)
+        self._make_layout()
         self._connect()
-        self._renew()
+        self._refresh()
 
-    def _lay_out(self) -> None:
-        self._side = QWidget()
-        side = vbox(self._side, spacing=4, margins=(12, 6, 12, 6))
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.badge)
-        side.addLayout(head)
-        side.addWidget(self.facts)
-        side.addWidget(self.detail)
-        side.addWidget(self._key, 1)
-        side.addWidget(self.picked)
+    def _make_layout(self) -> None:
+        self._sidebar = QWidget()
+        sidebar_layout = vbox(self._sidebar, spacing=4, margins=(12, 6, 12, 6))
+        header = QHBoxLayout()
+        header.addWidget(self.title, 1)
+        header.addWidget(self.badge)
+        sidebar_layout.addLayout(header)
+        sidebar_layout.addWidget(self.facts)
+        sidebar_layout.addWidget(self.detail)
+        sidebar_layout.addWidget(self._legend, 1)
+        sidebar_layout.addWidget(self.selection_label)
         buttons = hbox(spacing=8)
-        for button in (self.clear, self.again, self.stop):
+        for button in (self.clear_button, self.redraw_button, self.stop_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
-        side.addLayout(buttons)
+        sidebar_layout.addLayout(buttons)
         row = hbox(self)
         row.addWidget(self._pages, 1)
-        row.addWidget(self._side)
+        row.addWidget(self._sidebar)
         self._fit()
 
     def _connect(self) -> None:
         state = self._state
         self.view.chosen.connect(self.chosen)
-        self.view.activated.connect(self._ask)
+        self.view.activated.connect(self._search_with)
         self.view.menu_requested.connect(self.menu_requested)
-        self.view.picked.connect(state.set_selected_rows)
-        self._key.changed.connect(lambda: self.view.set_only(self._key.shown()))
-        self.clear.clicked.connect(lambda: state.set_selected_rows(None))
-        self.again.clicked.connect(self.make)
-        self.stop.clicked.connect(self._stop)
+        self.view.selected.connect(state.set_selected_rows)
+        self._legend.changed.connect(lambda: self.view.show_findings_only(self._legend.ticked_codes()))
+        self.clear_button.clicked.connect(lambda: state.set_selected_rows(None))
+        self.redraw_button.clicked.connect(self.make)
+        self.stop_button.clicked.connect(self._stop_job)
         state.changed.connect(self._follow_state)
         theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        self._side.setFixedWidth(min(theme().px(SIDE_WIDTH), max(1, self.width() * 45 // 100)))
+        self._sidebar.setFixedWidth(min(theme().px(SIDE_WIDTH), max(1, self.width() * 45 // 100)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
 
-    # Making
+    # Computing
 
     def make(self) -> None:
-        """Map the library under the current metric."""
+        """Compute the map under the current metric."""
         job = compute_map.make_map(self._context)
         if job is None:
             return
         self._job, self._problem = job, None
         job.partial.connect(self._show)
         job.done.connect(self._show)
-        job.failed.connect(self._failed)
-        job.ended.connect(lambda: self._ended(job))
-        self._renew()
+        job.failed.connect(self._show_problem)
+        job.ended.connect(lambda: self._remove_job(job))
+        self._refresh()
 
-    def _stop(self) -> None:
+    def _stop_job(self) -> None:
         if self._job is not None:
             self._job.stop()
 
-    def _show(self, found: LibraryMap) -> None:
+    def _show(self, library_map: LibraryMap) -> None:
         if self._state.path is None or self._job is None:
             return
-        self._map = found
-        self.view.set_cases(self._state.columns, found.rows, found.places)
-        self._follow()
-        self._renew()
+        self._library_map = library_map
+        self.view.set_cases(self._state.columns, library_map.rows, library_map.places)
+        self._show_ranking()
+        self._refresh()
 
-    def _failed(self, error: SemblanceError) -> None:
-        self._map, self._problem = None, error
+    def _show_problem(self, error: SemblanceError) -> None:
+        self._library_map, self._problem = None, error
 
-    def _ended(self, job: Job) -> None:
+    def _remove_job(self, job: Job) -> None:
         if self._job is job:
             self._job = None
-            self._renew()
+            self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._map is None and self._job is None:
+        if self._library_map is None and self._job is None:
             self.make()
 
     @property
     def map(self) -> LibraryMap | None:
         """The map that is shown."""
-        return self._map
+        return self._library_map
 
     @property
-    def stale(self) -> bool:
-        """Whether the map is of another metric, or of other cases, than there are now."""
-        found, metric, library = self._map, self._state.metric, self._state.library
-        if found is None or metric is None or library is None:
+    def is_stale(self) -> bool:
+        """Whether the map was computed with another metric or for other cases."""
+        library_map, metric, library = self._library_map, self._state.metric, self._state.library
+        if library_map is None or metric is None or library is None:
             return False
-        having = next((s.cases for s in library.feature_sets if s.name == metric.features), 0)
-        return found.metric != metric.name or having != len(found.rows)
+        case_count = next((s.cases for s in library.feature_sets if s.name == metric.features), 0)
+        return library_map.metric != metric.name or case_count != len(library_map.rows)
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
-            self._forget()
-        elif change & Change.CASES and self._map is not None:
-            self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
+            self._clear_map()
+        elif change & Change.CASES and self._library_map is not None:
+            self.view.set_cases(self._state.columns, self._library_map.rows, self._library_map.places)
         if change & Change.CASES:
-            self._key.show_findings(self._state.columns)
+            self._legend.show_findings(self._state.columns)
         if change & (Change.LIBRARY | Change.CASES | Change.METRIC):
-            self._renew()
-        if change & Change.METRIC and self._map is None and self._job is None and self.isVisible():
+            self._refresh()
+        if change & Change.METRIC and self._library_map is None and self._job is None and self.isVisible():
             self.make()
         if change & (Change.QUERY | Change.RANKING):
-            self._follow()
+            self._show_ranking()
         if change & Change.SELECTION:
-            self._tell_picked()
+            self._show_selection()
 
-    def _forget(self) -> None:
+    def _clear_map(self) -> None:
         if self._job is not None:
             self._job.cancel()
-        self._map = self._problem = None
+        self._library_map = self._problem = None
         self.view.set_cases(
             self._state.columns, np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32)
         )
 
     # Showing
 
-    def _renew(self) -> None:
-        found, metric = self._map, self._state.metric
-        self.title.setText(tr("Map of {metric}", metric=found.metric) if found is not None else tr("Map"))
-        self.badge.setVisible(self.stale and self._job is None)
-        self.view.set_stale(self.stale and self._job is None)
-        self.again.setVisible(self._job is None and metric is not None)
-        self.stop.setVisible(self._job is not None and found is not None)
-        self.facts.setText("" if found is None else _facts(found))
-        self.detail.setText("" if found is None else _detail(found))
-        self.detail.setVisible(found is not None)
-        self._key.setVisible(found is not None)
-        self._tell_picked()
-        if found is not None:
+    def _refresh(self) -> None:
+        library_map, metric = self._library_map, self._state.metric
+        self.title.setText(
+            tr("Map of {metric}", metric=library_map.metric) if library_map is not None else tr("Map")
+        )
+        self.badge.setVisible(self.is_stale and self._job is None)
+        self.view.set_stale(self.is_stale and self._job is None)
+        self.redraw_button.setVisible(self._job is None and metric is not None)
+        self.stop_button.setVisible(self._job is not None and library_map is not None)
+        self.facts.setText("" if library_map is None else _facts(library_map))
+        self.detail.setText("" if library_map is None else _detail(library_map))
+        self.detail.setVisible(library_map is not None)
+        self._legend.setVisible(library_map is not None)
+        self._show_selection()
+        if library_map is not None:
             self._pages.setCurrentWidget(self.view)
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and then improves."))
+            self._empty.show_message(
+                tr("Mapping the library"), tr("It appears in a moment and then improves.")
+            )
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.say(self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make)
+            self._empty.show_message(
+                self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make
+            )
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
-            self._empty.say(tr("No metric yet"), tr("Train a metric. The map shows which cases are near."))
+            self._empty.show_message(
+                tr("No metric yet"), tr("Train a metric. The map shows which cases are near.")
+            )
             self._pages.setCurrentWidget(self._empty)
         else:
-            self._empty.say(tr("No map yet"), "", tr("Draw map"), self.make)
+            self._empty.show_message(tr("No map yet"), "", tr("Draw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
 
     def take_focus(self) -> None:
-        """The keyboard goes to the map, as soon as there is one."""
-        self._focus_due = self._map is None
+        """Move the keyboard to the map, as soon as there is one."""
+        self._focus_due = self._library_map is None
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _follow(self) -> None:
-        """The query and its nearest, where they are."""
+    def _show_ranking(self) -> None:
+        """Mark the query and its similar cases on the map."""
         query, columns = self._state.query, self._state.columns
         index = columns.index_of_id(query.case) if query is not None and query.case else -1
         ranking = self._state.ranking
@@ -243,22 +251,26 @@ class MapPage(QWidget):
             [] if ranking is None else [case.row for case in ranking.ranked],
         )
 
-    def _tell_picked(self) -> None:
-        picked, columns = self._state.selected_rows, self._state.columns
-        self.view.set_marked(picked)
-        self.picked.setVisible(picked is not None)
-        self.clear.setVisible(picked is not None)
-        if picked is None:
+    def _show_selection(self) -> None:
+        rows, columns = self._state.selected_rows, self._state.columns
+        self.view.highlight(rows)
+        self.selection_label.setVisible(rows is not None)
+        self.clear_button.setVisible(rows is not None)
+        if rows is None:
             return
-        at = columns.indices_of_rows(picked)
-        at = at[at >= 0]
-        counts = np.bincount(columns.finding[at].astype(np.int64) + 1, minlength=len(columns.findings) + 1)
+        indices = columns.indices_of_rows(rows)
+        indices = indices[indices >= 0]
+        counts = np.bincount(
+            columns.finding[indices].astype(np.int64) + 1, minlength=len(columns.findings) + 1
+        )
         parts = [
             f"{format_number(count, ',')} {name}"
             for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]
-        self.picked.setText(tr("{n:,} selected: {findings}", n=len(at), findings=", ".join(parts)))
+        self.selection_label.setText(
+            tr("{n:,} selected: {findings}", n=len(indices), findings=", ".join(parts))
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_R and self._job is None:
@@ -266,11 +278,11 @@ class MapPage(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def mark(self, rows: Rows | None) -> None:
-        """Let cases chosen elsewhere stand out; nothing chosen gives back what was chosen here."""
-        self.view.set_marked(self._state.selected_rows if rows is None or len(rows) < 2 else rows)
+    def highlight_rows(self, rows: Rows | None) -> None:
+        """Highlight cases selected in another panel. Fewer than two highlight the selection of the map again."""
+        self.view.highlight(self._state.selected_rows if rows is None or len(rows) < 2 else rows)
 
-    def _ask(self, row: int) -> None:
+    def _search_with(self, row: int) -> None:
         index = self._state.columns.index_of_row(row)
         if index >= 0:
             search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
@@ -278,60 +290,60 @@ class MapPage(QWidget):
     # Saving
 
     def save(self) -> None:
-        """Ask for a file and write the map as an image, or its places as a table."""
-        found = self._map
-        if found is None:
+        """Choose a file and save the map as an image, or its positions as a table."""
+        library_map = self._library_map
+        if library_map is None:
             self._context.messages.info(tr("There is no map to save yet."), tr("Wait until it appears."))
             return
-        path, as_seen = ask_where(self, self._context, tr("map {metric}", metric=found.metric))
+        path, screen_theme = ask_plot_file(self, self._context, tr("map {metric}", metric=library_map.metric))
         if path is not None:
-            self.save_to(path, as_seen=as_seen)
+            self.save_to(path, screen_theme=screen_theme)
 
-    def save_to(self, path: Path, *, as_seen: bool) -> None:
-        """Write the map to ``path``; the suffix says how."""
-        found, columns = self._map, self._state.columns
-        assert found is not None
-        at = columns.indices_of_rows(found.rows)
-        codes = np.where(at >= 0, columns.finding[at], NO_FINDING)
+    def save_to(self, path: Path, *, screen_theme: bool) -> None:
+        """Save the map in ``path``. The suffix sets the format."""
+        library_map, columns = self._library_map, self._state.columns
+        assert library_map is not None
+        indices = columns.indices_of_rows(library_map.rows)
+        codes = np.where(indices >= 0, columns.finding[indices], NO_FINDING)
         plot_operations.save_map(
             self._context,
             path,
             MapDrawing(
-                found.places,
+                library_map.places,
                 codes.astype(np.int16),
                 columns.findings,
-                tr("Map of {metric}", metric=found.metric),
-                _facts(found),
+                tr("Map of {metric}", metric=library_map.metric),
+                _facts(library_map),
             ),
-            theme=theme_name() if as_seen else "print",
+            theme=theme_name() if screen_theme else "print",
         )
 
 
-def _facts(found: LibraryMap) -> str:
-    """How far the map is, or how true."""
-    if found.growing:
-        if found.kind != NEIGHBOURS:
+def _facts(library_map: LibraryMap) -> str:
+    """The progress of the map, or the share of neighbours it preserves."""
+    if library_map.growing:
+        if library_map.kind != NEIGHBOURS:
             return tr("preview")
-        return tr("round {done:,} of {total:,}", done=found.done, total=found.total)
-    if found.kept is not None:
-        return tr("{share:.0%} of the 10 nearest kept", share=found.kept).replace("%", " %")
-    return tr_n("{n} case", "{n} cases", len(found.rows))
+        return tr("round {done:,} of {total:,}", done=library_map.done, total=library_map.total)
+    if library_map.kept is not None:
+        return tr("{share:.0%} of the 10 nearest kept", share=library_map.kept).replace("%", " %")
+    return tr_n("{n} case", "{n} cases", len(library_map.rows))
 
 
-def _detail(found: LibraryMap) -> str:
-    n = len(found.rows)
-    if found.kind == NEIGHBOURS:
-        if found.moved < n:
+def _detail(library_map: LibraryMap) -> str:
+    n = len(library_map.rows)
+    if library_map.kind == NEIGHBOURS:
+        if library_map.moved < n:
             return tr(
                 "{moved:,} of {n:,} cases drawn by neighbours, the others between their nearest",
-                moved=found.moved,
+                moved=library_map.moved,
                 n=n,
             )
         return tr(
             "{n:,} cases. Cases near under the metric are near on the map. The axes have no meaning.", n=n
         )
-    what = tr("placed by landmarks") if found.kind == LANDMARK else tr("two principal axes")
-    told = tr("{n:,} cases, {what}", n=n, what=what)
-    if found.share is None:
-        return told
-    return tr("{told}, {share:.0%} of the spread", told=told, share=found.share).replace("%", " %")
+    what = tr("placed by landmarks") if library_map.kind == LANDMARK else tr("two principal axes")
+    text = tr("{n:,} cases, {what}", n=n, what=what)
+    if library_map.share is None:
+        return text
+    return tr("{text}, {share:.0%} of the spread", text=text, share=library_map.share).replace("%", " %")

@@ -1,4 +1,4 @@
-"""The map of a library: every case a point, to look at, choose and take hold of by a line around them."""
+"""The map of a library: each case is a point that can be selected."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.evaluation.map.map_markers import Marks
-from semblance.app.evaluation.map.map_points import NONE, MapPoints, Points, Rows, Seen
-from semblance.app.evaluation.map.map_raster import draw_points, shape_of, width_for
+from semblance.app.evaluation.map.map_markers import MapMarkers
+from semblance.app.evaluation.map.map_points import NONE, MapPoints, MapViewport, Points, Rows
+from semblance.app.evaluation.map.map_raster import draw_points, point_width, shape_of
 from semblance.app.shell.theme import colour, finding_colour, theme, theme_signals
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 
-#: A point is meant from this far, and a press becomes a line after so many pixels.
-REACH, _DRAWS_FROM = 14, 5
+#: Pixels within which a click hits a point, and after which a press becomes a drag.
+HIT_RADIUS, _DRAG_THRESHOLD = 14, 5
 _ARROWS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
     Qt.Key.Key_Up: (0, -1),
     Qt.Key.Key_Down: (0, 1),
 }
-#: The keyboard comes by keys or a command; by the mouse or with the window it tells nothing of a case.
-_BY_KEYS = (
+#: The focus came by keys or a command: the card of the current case is shown.
+_KEYBOARD_REASONS = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
@@ -48,36 +48,36 @@ _BY_KEYS = (
 
 
 class MapView(QWidget):
-    """Signals speak of catalogue rows: ``chosen(row)`` click or arrow key · ``activated(row)`` double click
-    or Enter · ``picked(rows)`` by a line drawn around them, Space or Ctrl+A; an empty array for none ·
+    """The signals have catalogue rows: ``chosen(row)`` click or arrow key · ``activated(row)`` double click
+    or Enter · ``selected(rows)`` by an outline drawn around them, Space or Ctrl+A, empty for none ·
     ``menu_requested(row, position)``.
 
-    The wheel zooms, the middle button or Ctrl and drag moves; 0 shows all.
+    The wheel zooms, dragging with the middle button or Ctrl pans, and 0 shows all.
     """
 
     chosen = Signal(int)
     activated = Signal(int)
-    picked = Signal(object)
+    selected = Signal(object)
     menu_requested = Signal(int, QPoint)
 
     def __init__(self, thumbnails: ThumbnailSource | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
         self._points = MapPoints(np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32))
-        self._kind = np.empty(0, dtype=np.int16)
+        self._finding_codes = np.empty(0, dtype=np.int16)
         self._order = np.empty(0, dtype=np.int64)
-        self._marks = Marks(self, thumbnails)
-        #: ``_looked``: a person chose what is seen.
-        self._seen: Seen | None = None
-        self._looked = False
+        self._markers = MapMarkers(self, thumbnails)
+        #: ``_is_viewport_set``: the user has zoomed or panned.
+        self._viewport: MapViewport | None = None
+        self._is_viewport_set = False
         self._image: QImage | None = None
         self._faded: npt.NDArray[np.bool_] | None = None
-        self._only: frozenset[int] | None = None
-        self._marked: Rows | None = None
+        self._shown_findings: frozenset[int] | None = None
+        self._highlighted: Rows | None = None
         self._stale = False
-        self._press: QPointF | None = None
-        self._moving = False
-        self._line: list[QPointF] = []
+        self._press_position: QPointF | None = None
+        self._is_panning = False
+        self._outline: list[QPointF] = []
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -86,102 +86,104 @@ class MapView(QWidget):
         self.setAccessibleName(tr("Map of the library"))
         theme_signals.changed.connect(self.redraw)
 
-    # What is shown
+    # Content
 
-    def set_cases(self, columns: CaseColumns, rows: Rows, places: Points) -> None:
-        """The map: cases by catalogue row at (n, 2) places. A chosen view stays while the cases do."""
-        same = np.array_equal(rows, self._points.rows) and self._seen is not None and self._looked
+    def set_cases(self, columns: CaseColumns, rows: Rows, positions: Points) -> None:
+        """Show cases by catalogue row at (n, 2) positions. Zoom and pan stay if the cases are the same."""
+        is_same = (
+            np.array_equal(rows, self._points.rows) and self._viewport is not None and self._is_viewport_set
+        )
         self._columns = columns
-        self._points = MapPoints(rows, places)
-        self._kind = np.full(len(rows), NO_FINDING, dtype=np.int16)
-        at = columns.indices_of_rows(rows)
-        self._kind[at >= 0] = columns.finding[at[at >= 0]]
-        # No finding lies on top of another because of where it stands in the library.
+        self._points = MapPoints(rows, positions)
+        self._finding_codes = np.full(len(rows), NO_FINDING, dtype=np.int16)
+        indices = columns.indices_of_rows(rows)
+        self._finding_codes[indices >= 0] = columns.finding[indices[indices >= 0]]
+        # A random order, so that the order in the library does not put one finding over the others.
         if len(self._order) != len(rows):
             self._order = np.random.default_rng(0).permutation(len(rows))
-        if not same:
-            self._seen, self._looked = None, False
-        self._fade()
-        self._tell()
+        if not is_same:
+            self._viewport, self._is_viewport_set = None, False
+        self._update_faded()
+        self._update_description()
 
     def set_ranking(self, query: int, ranked: Sequence[int]) -> None:
-        """The query's row (-1: from outside) and the rows of its nearest, nearest first."""
-        self._marks.query, self._marks.ranked = query, list(ranked)
+        """The row of the query (-1: not in the library) and the rows of its similar cases, nearest first."""
+        self._markers.query, self._markers.ranked = query, list(ranked)
         self.update()
 
     def set_current(self, row: int) -> None:
-        """The case that is current elsewhere; -1 for none."""
-        if row != self._marks.current:
-            self._marks.current = row
-            self._tell()
+        """Set the current case without emitting a signal; -1 for none."""
+        if row != self._markers.current:
+            self._markers.current = row
+            self._update_description()
             self.update()
 
     def current(self) -> int:
-        return self._marks.current
+        return self._markers.current
 
     def hovered(self) -> int:
-        return self._marks.hover
+        return self._markers.hover
 
-    def set_marked(self, rows: Collection[int] | Rows | None) -> None:
-        """Let these stand out and the others fade; ``None`` for all alike."""
-        self._marked = None if rows is None else np.asarray(list(rows), dtype=np.int64)
-        self._fade()
+    def highlight(self, rows: Collection[int] | Rows | None) -> None:
+        """Show all other points faded; ``None`` fades none."""
+        self._highlighted = None if rows is None else np.asarray(list(rows), dtype=np.int64)
+        self._update_faded()
 
-    def set_only(self, findings: Collection[int] | None) -> None:
-        """Show only these findings, by code; ``None`` for all."""
-        self._only = None if findings is None else frozenset(findings)
-        self._fade()
+    def show_findings_only(self, findings: Collection[int] | None) -> None:
+        """Show only the findings with these codes; ``None`` for all."""
+        self._shown_findings = None if findings is None else frozenset(findings)
+        self._update_faded()
 
     def set_stale(self, stale: bool) -> None:
-        """Whether this is the map of another metric than the present one."""
+        """Set whether the map was computed with another metric or for other cases."""
         self._stale = stale
         self.update()
 
     @property
     def points(self) -> MapPoints:
-        """The points as they are seen now."""
-        self._look()
+        """The points in pixels of the present viewport."""
+        self._current_viewport()
         return self._points
 
     @property
-    def drawn(self) -> npt.NDArray[np.bool_]:
-        """(n,) the points that can be chosen."""
-        if self._only is None:
+    def selectable(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether each point is shown and can be selected."""
+        if self._shown_findings is None:
             return np.ones(len(self._points), dtype=np.bool_)
-        return np.isin(self._kind, list(self._only))
+        return np.isin(self._finding_codes, list(self._shown_findings))
 
     def redraw(self) -> None:
-        """Draw the points anew at the next chance."""
+        """Draw the points again at the next paint event."""
         self._image = None
         self.update()
 
     def show_all(self) -> None:
-        """Every point in view."""
-        self._seen, self._looked = None, False
+        """Show all points."""
+        self._viewport, self._is_viewport_set = None, False
         self.redraw()
 
-    def look(self, seen: Seen) -> None:
-        self._seen, self._looked = seen, True
+    def set_viewport(self, viewport: MapViewport) -> None:
+        self._viewport, self._is_viewport_set = viewport, True
         self.redraw()
 
-    def _fade(self) -> None:
+    def _update_faded(self) -> None:
         self._faded = None
-        if self._marked is not None:
-            self._faded = ~np.isin(self._points.rows, self._marked)
+        if self._highlighted is not None:
+            self._faded = ~np.isin(self._points.rows, self._highlighted)
         self.redraw()
 
-    def _look(self) -> Seen:
-        seen = self._seen
-        if seen is None or (seen.width, seen.height) != (self.width(), self.height()):
-            if seen is None or not self._looked:
-                seen = Seen.all_of(self._points.places, self.width(), self.height())
+    def _current_viewport(self) -> MapViewport:
+        viewport = self._viewport
+        if viewport is None or (viewport.width, viewport.height) != (self.width(), self.height()):
+            if viewport is None or not self._is_viewport_set:
+                viewport = MapViewport.showing_all(self._points.positions, self.width(), self.height())
             else:
-                seen = Seen(seen.x, seen.y, seen.unit, self.width(), self.height())
+                viewport = MapViewport(viewport.x, viewport.y, viewport.unit, self.width(), self.height())
             self._image = None
-        if seen is not self._seen or self._image is None:
-            self._seen = seen
-            self._points.look(seen)
-        return seen
+        if viewport is not self._viewport or self._image is None:
+            self._viewport = viewport
+            self._points.project(viewport)
+        return viewport
 
     # Painting
 
@@ -195,7 +197,7 @@ class MapView(QWidget):
         self.redraw()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._look()
+        self._current_viewport()
         if self._image is None:
             self._image = self._draw()
         painter = QPainter(self)
@@ -203,11 +205,11 @@ class MapView(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._stale:
             painter.fillRect(self.rect(), colour(theme().panel, 0.45))
-        self._marks.paint(painter, self._columns, self._points)
-        if len(self._line) > 1:
+        self._markers.paint(painter, self._columns, self._points)
+        if len(self._outline) > 1:
             painter.setPen(colour(theme().accent))
             painter.setBrush(colour(theme().accent, 0.12))
-            painter.drawPolygon(QPolygonF(self._line))
+            painter.drawPolygon(QPolygonF(self._outline))
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(colour(theme().accent))
@@ -218,174 +220,180 @@ class MapView(QWidget):
         ratio = self.devicePixelRatioF()
         size = (max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio)))
         codes = max(len(self._columns.findings), 1)
-        shades = [QColor(finding_colour(code)) for code in [*range(codes), NO_FINDING]]
-        colours = np.array([[c.red(), c.green(), c.blue()] for c in shades], dtype=np.uint8)
+        finding_colours = [QColor(finding_colour(code)) for code in [*range(codes), NO_FINDING]]
+        colours = np.array([[c.red(), c.green(), c.blue()] for c in finding_colours], dtype=np.uint8)
         shapes = tuple(shape_of(code) for code in [*range(codes), NO_FINDING])
-        order = self._order if self._only is None else self._order[self.drawn[self._order]]
-        kind = np.where(self._kind < 0, codes, self._kind).astype(np.int16)[order]
+        order = self._order if self._shown_findings is None else self._order[self.selectable[self._order]]
+        kind = np.where(self._finding_codes < 0, codes, self._finding_codes).astype(np.int16)[order]
         pixels = self._points.pixels[order] * np.float32(ratio)
-        back = QColor(theme().panel)
-        drawn = draw_points(
+        background = QColor(theme().panel)
+        pixels_drawn = draw_points(
             size,
             pixels[:, 0],
             pixels[:, 1],
             kind,
             colours,
             shapes,
-            width_for(len(self._points), theme().text_scale ** 0.5 * ratio),
-            (back.red(), back.green(), back.blue()),
+            point_width(len(self._points), theme().text_scale ** 0.5 * ratio),
+            (background.red(), background.green(), background.blue()),
             None if self._faded is None else self._faded[order],
         )
-        image = QImage(drawn.data, size[0], size[1], size[0] * 4, QImage.Format.Format_RGB32).copy()
+        image = QImage(pixels_drawn.data, size[0], size[1], size[0] * 4, QImage.Format.Format_RGB32).copy()
         image.setDevicePixelRatio(ratio)
         return image
 
-    # Choosing
+    # Selection
 
-    def _choose(self, place: int) -> None:
-        if place != NONE:
-            row = int(self._points.rows[place])
-            self._marks.current, self._marks.tells_current = row, True
-            self._tell()
+    def _set_current(self, index: int) -> None:
+        if index != NONE:
+            row = int(self._points.rows[index])
+            self._markers.current, self._markers.shows_current_card = row, True
+            self._update_description()
             self.update()
             self.chosen.emit(row)
 
-    def _pick(self, inside: npt.NDArray[np.bool_], *, more: bool = False) -> None:
-        rows = self._points.rows[inside & self.drawn]
-        if more and self._marked is not None:
-            rows = np.union1d(self._marked, rows)
-        self.picked.emit(rows)
+    def _select(self, inside: npt.NDArray[np.bool_], *, add: bool = False) -> None:
+        rows = self._points.rows[inside & self.selectable]
+        if add and self._highlighted is not None:
+            rows = np.union1d(self._highlighted, rows)
+        self.selected.emit(rows)
 
-    def _tell(self) -> None:
-        count = tr("{n:,} cases", n=len(self._points))
-        words = self._marks.words(self._columns, self._marks.current)
-        self.setAccessibleDescription(f"{count}; {words or tr('arrow keys choose one')}")
+    def _update_description(self) -> None:
+        case_count = tr("{n:,} cases", n=len(self._points))
+        description = self._markers.description(self._columns, self._markers.current)
+        self.setAccessibleDescription(f"{case_count}; {description or tr('arrow keys choose one')}")
 
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._press = event.position()
+        self._press_position = event.position()
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        self._moving = event.button() == Qt.MouseButton.MiddleButton or bool(control)
-        if self._moving:
+        self._is_panning = event.button() == Qt.MouseButton.MiddleButton or bool(control)
+        if self._is_panning:
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = event.position()
-        if self._press is None:
-            self._set_hover(self.points.nearest(at.x(), at.y(), REACH, self.drawn))
-        elif self._moving:
-            self.look(self._look().moved(at.x() - self._press.x(), at.y() - self._press.y()))
-            self._press = at
+        position = event.position()
+        if self._press_position is None:
+            self._set_hover(self.points.nearest(position.x(), position.y(), HIT_RADIUS, self.selectable))
+        elif self._is_panning:
+            self.set_viewport(
+                self._current_viewport().panned(
+                    position.x() - self._press_position.x(), position.y() - self._press_position.y()
+                )
+            )
+            self._press_position = position
         elif event.buttons() & Qt.MouseButton.LeftButton:
-            if not self._line and (at - self._press).manhattanLength() >= _DRAWS_FROM:
-                self._line = [self._press]
+            if not self._outline and (position - self._press_position).manhattanLength() >= _DRAG_THRESHOLD:
+                self._outline = [self._press_position]
                 self._set_hover(NONE)
-                # What is drawn around is looked at now, not a case chosen before.
-                self._marks.tells_current = False
-            if self._line:
-                self._line.append(at)
+                # While an outline is drawn, the card of the current case is hidden.
+                self._markers.shows_current_card = False
+            if self._outline:
+                self._outline.append(position)
                 self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self.setCursor(Qt.CursorShape.CrossCursor)
-        line, moving, self._line, self._moving = self._line, self._moving, [], False
-        pressed, self._press = self._press, None
-        if moving or pressed is None or event.button() != Qt.MouseButton.LeftButton:
+        outline, is_panning, self._outline, self._is_panning = self._outline, self._is_panning, [], False
+        press_position, self._press_position = self._press_position, None
+        if is_panning or press_position is None or event.button() != Qt.MouseButton.LeftButton:
             return
-        more = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if line:
-            outline = np.array([(point.x(), point.y()) for point in line], dtype=np.float32)
-            self._pick(self.points.inside(outline), more=more)
+        add = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if outline:
+            corners = np.array([(point.x(), point.y()) for point in outline], dtype=np.float32)
+            self._select(self.points.inside(corners), add=add)
             self.update()
         else:
-            self._choose(self.points.nearest(pressed.x(), pressed.y(), REACH, self.drawn))
+            self._set_current(
+                self.points.nearest(press_position.x(), press_position.y(), HIT_RADIUS, self.selectable)
+            )
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        place = self.points.nearest(event.position().x(), event.position().y(), REACH, self.drawn)
-        if event.button() == Qt.MouseButton.LeftButton and place != NONE:
-            self.activated.emit(int(self._points.rows[place]))
+        index = self.points.nearest(event.position().x(), event.position().y(), HIT_RADIUS, self.selectable)
+        if event.button() == Qt.MouseButton.LeftButton and index != NONE:
+            self.activated.emit(int(self._points.rows[index]))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self._press, where = None, event.globalPos()
+        self._press_position, position = None, event.globalPos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            place = self.points.place_of(self._marks.current)
-            if place != NONE:
-                where = self.mapToGlobal(QPointF(*self._points.pixels[place].tolist()).toPoint())
+            index = self.points.index_of_row(self._markers.current)
+            if index != NONE:
+                position = self.mapToGlobal(QPointF(*self._points.pixels[index].tolist()).toPoint())
         else:
-            place = self.points.nearest(event.pos().x(), event.pos().y(), REACH, self.drawn)
-        if place != NONE:
-            self.menu_requested.emit(int(self._points.rows[place]), where)
+            index = self.points.nearest(event.pos().x(), event.pos().y(), HIT_RADIUS, self.selectable)
+        if index != NONE:
+            self.menu_requested.emit(int(self._points.rows[index]), position)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         steps = event.angleDelta().y() / 120
-        at = event.position()
-        self.look(self._look().zoomed(1.25**steps, at.x(), at.y()))
+        position = event.position()
+        self.set_viewport(self._current_viewport().zoomed(1.25**steps, position.x(), position.y()))
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._set_hover(NONE)
 
-    def _set_hover(self, place: int) -> None:
-        row = NONE if place == NONE else int(self._points.rows[place])
-        if row != self._marks.hover:
-            self._marks.hover = row
+    def _set_hover(self, index: int) -> None:
+        row = NONE if index == NONE else int(self._points.rows[index])
+        if row != self._markers.hover:
+            self._markers.hover = row
             self.update()
 
     # Keyboard
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        if event.reason() in _BY_KEYS:
-            self._marks.tells_current = True
+        if event.reason() in _KEYBOARD_REASONS:
+            self._markers.shows_current_card = True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, middle = Qt.Key(event.key()), (self.width() / 2, self.height() / 2)
-        row = self._marks.current
+        row = self._markers.current
         if key in _ARROWS:
-            self._go(*_ARROWS[key], move=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+            self._move_current(*_ARROWS[key], pan=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self.look(self._look().zoomed(1.25, *middle))
+            self.set_viewport(self._current_viewport().zoomed(1.25, *middle))
         elif key == Qt.Key.Key_Minus:
-            self.look(self._look().zoomed(0.8, *middle))
+            self.set_viewport(self._current_viewport().zoomed(0.8, *middle))
         elif key == Qt.Key.Key_0:
             self.show_all()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row != NONE:
             self.activated.emit(row)
         elif key == Qt.Key.Key_Space and row != NONE:
-            before = np.empty(0, dtype=np.int64) if self._marked is None else self._marked
-            self.picked.emit(np.setxor1d(before, [row]))
+            highlighted = np.empty(0, dtype=np.int64) if self._highlighted is None else self._highlighted
+            self.selected.emit(np.setxor1d(highlighted, [row]))
         elif key == Qt.Key.Key_A and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            at = self.points.pixels
-            within = (at >= 0).all(axis=1) & (at[:, 0] <= self.width()) & (at[:, 1] <= self.height())
-            self._pick(within)
-        elif key == Qt.Key.Key_Escape and self._marked is not None:
-            self.picked.emit(np.empty(0, dtype=np.int64))
+            pixels = self.points.pixels
+            x, y = pixels.T
+            self._select((x >= 0) & (x <= self.width()) & (y >= 0) & (y <= self.height()))
+        elif key == Qt.Key.Key_Escape and self._highlighted is not None:
+            self.selected.emit(np.empty(0, dtype=np.int64))
         else:
             super().keyPressEvent(event)
 
-    def _go(self, right: int, down: int, *, move: bool) -> None:
-        if move:
-            self.look(self._look().moved(-40 * right, -40 * down))
+    def _move_current(self, dx: int, dy: int, *, pan: bool) -> None:
+        if pan:
+            self.set_viewport(self._current_viewport().panned(-40 * dx, -40 * dy))
             return
         points = self.points
-        place = points.place_of(self._marks.current)
-        if place == NONE:
-            place = points.place_of(self._marks.query)
-        if place == NONE:
-            self._choose(points.nearest(self.width() / 2, self.height() / 2, 1e9, self.drawn))
+        index = points.index_of_row(self._markers.current)
+        if index == NONE:
+            index = points.index_of_row(self._markers.query)
+        if index == NONE:
+            self._set_current(points.nearest(self.width() / 2, self.height() / 2, 1e9, self.selectable))
             return
-        x, y = points.pixels[place].tolist()
-        self._choose(points.beside(x, y, right, down, self.drawn))
-        self._follow()
+        x, y = points.pixels[index].tolist()
+        self._set_current(points.nearest_in_direction(x, y, dx, dy, self.selectable))
+        self._scroll_to_current()
 
-    def _follow(self) -> None:
-        """Keep the current case in view."""
-        place = self._points.place_of(self._marks.current)
-        if place == NONE:
+    def _scroll_to_current(self) -> None:
+        """Scroll so that the current case is visible."""
+        index = self._points.index_of_row(self._markers.current)
+        if index == NONE:
             return
-        x, y = self.points.pixels[place].tolist()
-        right = min(0.0, self.width() - 20 - x) + max(0.0, 20 - x)
-        down = min(0.0, self.height() - 20 - y) + max(0.0, 20 - y)
-        if right or down:
-            self.look(self._look().moved(right, down))
+        x, y = self.points.pixels[index].tolist()
+        dx = min(0.0, self.width() - 20 - x) + max(0.0, 20 - x)
+        dy = min(0.0, self.height() - 20 - y) + max(0.0, 20 - y)
+        if dx or dy:
+            self.set_viewport(self._current_viewport().panned(dx, dy))

@@ -16,7 +16,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.zip_archive import open_plainly
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query

@@ -33,12 +33,12 @@ from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
-BOARD = snapshot(
+LIBRARY = snapshot(
     metric("plain", 0.6, learner="euclidean", rounds=0),
     metric("outdated", 0.9, n_test=20),
     metric("new", 0.8),
 )
-COLUMN = {column.key: place for place, column in enumerate(FULL)}
+COLUMN = {column.key: index for index, column in enumerate(FULL)}
 
 
 @pytest.fixture
@@ -60,26 +60,26 @@ def read(path) -> list[dict[str, str]]:
 
 
 def click(qtbot, table, row: int) -> None:
-    place = table.visualRect(table.model().index(row, 0)).center()
-    qtbot.mouseClick(table.viewport(), LEFT, pos=place)
+    index = table.visualRect(table.model().index(row, 0)).center()
+    qtbot.mouseClick(table.viewport(), LEFT, pos=index)
 
 
-def test_it_says_what_to_do_first(panel, context, qtbot):
+def test_the_empty_panel_shows_the_next_step(panel, context, qtbot):
     empty = panel._empty
     assert empty.isVisible()
-    context.state.set_library(replace(BOARD, metrics=(), feature_sets=()))
+    context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=()))
     with qtbot.waitSignal(panel.extract_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
-    context.state.set_library(replace(BOARD, metrics=()))
+    context.state.set_library(replace(LIBRARY, metrics=()))
     with qtbot.waitSignal(panel.train_requested):
         qtbot.mouseClick(empty.findChild(QPushButton), LEFT)
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     assert not empty.isVisible()
     assert panel.overview.isVisible()
 
 
 def test_the_overview_shows_the_current_metric_beside_the_others(panel, context):
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     assert labels(panel) == {
         "accuracy": ["new", "plain"],
         "roc": ["new", "plain"],
@@ -91,11 +91,11 @@ def test_the_overview_shows_the_current_metric_beside_the_others(panel, context)
     assert max(panel.accuracy.view.curves[0].k) == 50
     assert overview.roc._title.text() == "ROC, malignant"
     assert overview.accuracy.badge.kind == overview.metrics.badge.kind == "held-out"
-    assert panel.header._second.text() == "30 % held out by patient, seed 7"
+    assert panel.header._subtitle.text() == "30 % held out by patient, seed 7"
     assert overview.curve.title == "Training new"
 
 
-def test_the_weakest_provenance_is_on_the_badge(panel, context):
+def test_the_badge_shows_the_least_trusted_split(panel, context):
     context.state.set_library(
         snapshot(metric("known", 0.8), metric("unknown patients", 0.7, measured_on=HELD_OUT_CASES))
     )
@@ -103,46 +103,46 @@ def test_the_weakest_provenance_is_on_the_badge(panel, context):
     assert panel.overview.accuracy.badge.text == "unknown patients"
 
 
-def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jobs, qtbot, monkeypatch):
-    asked = []
-    monkeypatch.setattr(score_metric, "score_metric", lambda *given, **_: asked.append(given))
-    context.state.set_library(BOARD)
-    assert not panel.again.isVisible()
+def test_a_stale_metric_can_be_evaluated_again(panel, context, jobs, qtbot, monkeypatch):
+    requests = []
+    monkeypatch.setattr(score_metric, "score_metric", lambda *args, **_: requests.append(args))
+    context.state.set_library(LIBRARY)
+    assert not panel.evaluate_again_button.isVisible()
     context.state.set_metric("outdated")
     assert panel.overview.accuracy.badge.kind == "stale"
     assert panel.overview.accuracy.view.curves[0].stale
     assert panel.overview.metrics.badge.kind == "held-out"
     jobs.held.clear()
-    qtbot.mouseClick(panel.again, LEFT)
+    qtbot.mouseClick(panel.evaluate_again_button, LEFT)
     assert not panel.score_button.isEnabled()
-    assert not panel.again.isVisible()
+    assert not panel.evaluate_again_button.isVisible()
     jobs.held[0].run()
     qtbot.waitUntil(panel.score_button.isEnabled)
-    assert asked == [(BOARD.path, "outdated")]
+    assert requests == [(LIBRARY.path, "outdated")]
 
 
-def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_scored(panel, context):
+def test_a_metric_trained_on_all_cases_cannot_be_evaluated(panel, context):
     context.state.set_library(snapshot(metric("alike", None, learner="euclidean", card={"split": None})))
     context.state.set_metric("alike")
-    assert not panel.again.isVisible()
+    assert not panel.evaluate_again_button.isVisible()
     assert not panel.score_button.isEnabled()
-    assert panel.header._second.text() == "not tested: trained on all cases"
+    assert panel.header._subtitle.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
     assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
     assert item.toolTip().startswith("The metric was trained on all cases")
 
 
-def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
-    context.state.set_library(replace(BOARD, writable=False))
+def test_a_read_only_library_is_not_evaluated(panel, context):
+    context.state.set_library(replace(LIBRARY, writable=False))
     assert not panel.score_button.isEnabled()
     assert panel.save_button.isEnabled()
 
 
-def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypatch):
-    asked = []
+def test_a_plot_shows_the_hardest_queries(panel, context, jobs, qtbot, monkeypatch):
+    requests = []
 
     def hardest(library, metric, finding="", **_more):
-        asked.append((metric, finding))
+        requests.append((metric, finding))
         return HardestQueries((7, 3), (0.1, 0.2), 10, 24, 24)
 
     monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
@@ -152,7 +152,7 @@ def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypa
     assert context.state.selected_rows.tolist() == [3, 7]
     qtbot.keyClick(panel.overview.roc.view, Qt.Key.Key_Return)
     jobs.let_run()
-    assert asked == [("good", ""), ("good", panel._finding)]
+    assert requests == [("good", ""), ("good", panel._finding)]
     assert panel._finding
     assert "2 hardest of 24" in context.messages.history[-1].what
     assert panel.overview.roc.view.menu().actions()[0].text() == "Show this finding's hardest queries"
@@ -162,17 +162,17 @@ def test_a_metric_without_scores_stays_in_the_table(panel, context):
     context.state.set_library(snapshot(metric("bare", None)))
     assert labels(panel) == {"accuracy": [], "roc": [], "table": ["bare"]}
     assert not panel.save_button.isEnabled()
-    assert panel.again.isVisible()
+    assert panel.evaluate_again_button.isVisible()
     assert not panel.overview.accuracy.badge.isVisible()
     panel.save_plot()
     assert "no plot to save" in context.messages.history[-1].what
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
-def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
+def test_a_metric_chosen_in_a_table_becomes_current(panel, context, jobs, qtbot, monkeypatch, by):
     ranked = []
     monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     context.state.set_query(Query(case="c001"))
     jobs.held.clear()
     table = panel.overview.table
@@ -190,12 +190,12 @@ def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jo
     assert ranked == ["plain"]
 
 
-def test_the_table_has_every_number_and_sorts(panel, context, qtbot):
-    context.state.set_library(BOARD)
+def test_the_table_shows_and_sorts_scores(panel, context, qtbot):
+    context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(TABLE)
     table = panel.table
     row = table.names().index("new")
-    cells = {key: table.item(row, place).text() for key, place in COLUMN.items()}
+    cells = {key: table.item(row, index).text() for key, index in COLUMN.items()}
     assert cells["@1"] == "0.80 (0.75–0.84)"
     assert cells["@10"] == "0.78 (0.73–0.82)"
     assert (cells["n_train"], cells["n_test"], cells["seed"]) == ("70", "30", "7")
@@ -207,12 +207,12 @@ def test_the_table_has_every_number_and_sorts(panel, context, qtbot):
     click(qtbot, table, 2)
     assert context.state.metric.name == "plain"
     assert table.names() == ["outdated", "new", "plain"]
-    said = table.item(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said == "outdated, stale: evaluate it again"
+    text = table.item(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert text == "outdated, stale: evaluate it again"
 
 
-def test_with_many_findings_one_is_chosen(panel, context, qtbot):
-    context.state.set_library(BOARD)
+def test_the_finding_of_the_roc_curve_is_chosen(panel, context, qtbot):
+    context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(ROC_TAB)
     assert not panel.finding_box.isVisible()
     names = ("benign", "cyst", "malignant")
@@ -224,8 +224,8 @@ def test_with_many_findings_one_is_chosen(panel, context, qtbot):
     assert panel.overview.roc._title.text() == "ROC, cyst"
 
 
-def test_narrow_panels_give_the_tables_room_to_the_plots(panel, context, qtbot):
-    context.state.set_library(BOARD)
+def test_a_narrow_panel_hides_the_table(panel, context, qtbot):
+    context.state.set_library(LIBRARY)
     assert panel.overview.has_table
     assert not panel.overview.accuracy.view._named
     panel.resize(1100, 220)
@@ -235,13 +235,13 @@ def test_narrow_panels_give_the_tables_room_to_the_plots(panel, context, qtbot):
     qtbot.waitUntil(lambda: panel.overview.has_table)
 
 
-def test_a_training_is_seen_growing_even_before_there_is_a_metric(panel, context, qtbot):
-    context.state.set_library(replace(BOARD, metrics=()))
+def test_the_first_training_shows_its_curve(panel, context, qtbot):
+    context.state.set_library(replace(LIBRARY, metrics=()))
     assert panel._empty.isVisible()
     context.state.set_training(TrainingRun("first", "bdm", 10, (CurvePoint(1, 2.0, 0.5),)))
     assert panel.overview.isVisible()
     qtbot.waitUntil(lambda: panel.overview.curve.note == "round 1 of 10")
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     assert panel.overview.curve.title == "Training new"
 
 
@@ -256,7 +256,7 @@ def test_a_training_is_seen_growing_even_before_there_is_a_metric(panel, context
 )
 def test_the_plots_of_the_tab_are_saved(panel, context, jobs, monkeypatch, tmp_path, tab, kinds):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "p.csv"), ""))
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(tab)
     panel.save_plot()
     jobs.let_run()
@@ -269,7 +269,7 @@ def test_the_plots_of_the_tab_are_saved(panel, context, jobs, monkeypatch, tmp_p
 
 def test_the_table_is_saved_as_numbers(panel, context, jobs, monkeypatch, tmp_path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.csv"), ""))
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(TABLE)
     panel.save_plot()
     jobs.let_run()
@@ -277,21 +277,21 @@ def test_the_table_is_saved_as_numbers(panel, context, jobs, monkeypatch, tmp_pa
     assert [row["metric"] for row in rows] == ["new", "plain", "outdated"]
 
 
-def test_another_library_leaves_nothing_behind(panel, context):
-    context.state.set_library(BOARD)
+def test_another_library_clears_the_panel(panel, context):
+    context.state.set_library(LIBRARY)
     context.state.set_library(snapshot(metric("other", 0.7)))
     assert labels(panel)["table"] == ["other"]
     context.state.set_library(None)
     assert labels(panel) == {"accuracy": [], "roc": [], "table": []}
     assert panel._empty.isVisible()
-    assert panel.header._second.text() == ""
+    assert panel.header._subtitle.text() == ""
 
 
-def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
+def test_plots_are_drawn_in_the_worker_process(qtbot):
     jobs = Jobs()
     context = make_context(jobs)
     panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
-    context.state.set_library(BOARD)
+    context.state.set_library(LIBRARY)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]
     qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views), timeout=120_000)
     assert context.messages.history == []
@@ -299,26 +299,26 @@ def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
     jobs.deleteLater()
 
 
-def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context, qtbot):
+def test_a_bin_of_the_calibration_shows_its_cases(panel, context, qtbot):
     context.state.set_library(snapshot(calibrated(metric("sure", 0.8))))
     panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
     page = panel.calibration
     assert page.bins.isVisible()
     assert page.plot.badge.kind == "held-out"
-    made = panel._current_metric.calibration
-    assert page.bins.rowCount() == len(made.bins)
-    assert page.bins.item(0, 1).text() == str(made.bins[0].n)
+    calibration = panel._current_metric.calibration
+    assert page.bins.rowCount() == len(calibration.bins)
+    assert page.bins.item(0, 1).text() == str(calibration.bins[0].n)
     assert "calibration error" in page.plot.view.accessibleDescription()
     qtbot.mouseClick(page.bins.viewport(), LEFT, pos=page.bins.visualItemRect(page.bins.item(1, 0)).center())
-    assert context.state.selected_rows.tolist() == sorted(made.rows_of_bin(1))
+    assert context.state.selected_rows.tolist() == sorted(calibration.rows_of_bin(1))
     qtbot.keyClick(page.bins, Qt.Key.Key_Home)
     page.bins.setCurrentCell(0, 0)
     qtbot.keyClick(page.bins, Qt.Key.Key_Return)
-    assert context.state.selected_rows.tolist() == sorted(made.rows_of_bin(0))
+    assert context.state.selected_rows.tolist() == sorted(calibration.rows_of_bin(0))
 
 
 @pytest.mark.parametrize(
-    ("facts", "words"),
+    ("facts", "expected"),
     [
         (metric("old", 0.8), "Evaluate it again"),
         (
@@ -328,9 +328,9 @@ def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context,
         (metric("never", None), "Train a metric"),
     ],
 )
-def test_without_a_calibration_the_tab_says_why(panel, context, facts, words):
+def test_a_missing_calibration_is_explained(panel, context, facts, expected):
     context.state.set_library(snapshot(facts))
     panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
-    said = " ".join(label.text() for label in panel.calibration.findChildren(QLabel) if label.isVisible())
-    assert "Not calibrated" in said
-    assert words in said
+    text = " ".join(label.text() for label in panel.calibration.findChildren(QLabel) if label.isVisible())
+    assert "Not calibrated" in text
+    assert expected in text

@@ -20,12 +20,12 @@ from tests.helpers.tables import PLAIN, table_library
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    made = table_library(
+    library = table_library(
         tmp_path_factory.mktemp("map panel"),
         metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
     )
     close_loaded_metrics()
-    return made
+    return library
 
 
 @pytest.fixture
@@ -39,97 +39,97 @@ def panel(qtbot, context, trained):
     return panel
 
 
-def test_it_maps_once_it_is_seen_and_grows(panel, jobs):
+def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert jobs.held == []
     panel.show()
-    seen = []
-    panel._job.partial.connect(lambda found: seen.append(found.kind))
+    kinds = []
+    panel._job.partial.connect(lambda library_map: kinds.append(library_map.kind))
     jobs.let_run()
-    assert seen[0] == "principal axes"
-    assert "neighbours" in seen[1:]
+    assert kinds[0] == "principal axes"
+    assert "neighbours" in kinds[1:]
     assert panel.map.metric == "plain"
     assert not panel.map.growing
     assert panel._pages.currentWidget() is panel.view
     assert "of the 10 nearest kept" in panel.facts.text()
-    assert not panel.stale
+    assert not panel.is_stale
     panel.hide()
     panel.show()
     assert jobs.held == []
 
 
-def test_another_metric_makes_it_stale_until_it_is_mapped_again(panel, jobs, qtbot):
+def test_another_metric_makes_the_map_stale(panel, jobs, qtbot):
     panel.show()
     jobs.let_run()
     panel.state.set_metric("other")
-    assert panel.stale
+    assert panel.is_stale
     assert panel.badge.isVisible()
     assert panel.title.text() == "Map of plain"
     qtbot.keyClick(panel.view, Qt.Key.Key_R)
     jobs.let_run()
-    assert not panel.stale
+    assert not panel.is_stale
     assert panel.title.text() == "Map of other"
 
 
-def test_what_is_picked_is_told_and_forgotten(panel, jobs, qtbot):
+def test_selected_cases_are_counted_and_cleared(panel, jobs, qtbot):
     panel.show()
     jobs.let_run()
     rows = panel.map.rows[:7]
-    panel.view.picked.emit(rows)
+    panel.view.selected.emit(rows)
     assert panel.state.selected_rows.tolist() == rows.tolist()
     counts = np.unique([panel.state.columns.finding_name(i) for i in range(7)], return_counts=True)
     for name, count in zip(*counts, strict=True):
-        assert f"{count} {name}" in panel.picked.text()
-    panel.clear.click()
+        assert f"{count} {name}" in panel.selection_label.text()
+    panel.clear_button.click()
     assert panel.state.selected_rows is None
-    assert not panel.picked.isVisible()
+    assert not panel.selection_label.isVisible()
 
 
-def test_the_query_and_its_nearest_are_marked(panel, jobs):
+def test_the_query_and_its_similar_cases_are_marked(panel, jobs):
     panel.show()
     jobs.let_run()
     query = Query(case=panel.state.columns.ids[4])
     panel.state.set_query(query)
     panel.state.set_ranked_search(asked_for(nearest_cases(panel.trained, "plain", query, k=12)))
-    marks = panel.view._marks
-    assert marks.query == int(panel.state.columns.case_row[4])
-    assert marks.ranked == [line.row for line in panel.state.ranking.ranked]
+    markers = panel.view._markers
+    assert markers.query == int(panel.state.columns.case_row[4])
+    assert markers.ranked == [case.row for case in panel.state.ranking.ranked]
 
 
-def test_cases_chosen_elsewhere_stand_out(panel, jobs):
+def test_cases_selected_elsewhere_are_highlighted(panel, jobs):
     panel.show()
     jobs.let_run()
-    some = panel.map.rows[3:6]
-    panel.mark(some)
+    rows = panel.map.rows[3:6]
+    panel.highlight_rows(rows)
     assert panel.view._faded.sum() == len(panel.map.rows) - 3
-    panel.mark(some[:1])
+    panel.highlight_rows(rows[:1])
     assert panel.view._faded is None
 
 
-def test_findings_are_left_out_by_a_tick(panel, jobs):
+def test_unticked_findings_are_hidden(panel, jobs):
     panel.show()
     jobs.let_run()
-    box = panel._key._boxes[0]
+    box = panel._legend._boxes[0]
     box.click()
-    left = panel.state.columns.finding[panel.view.drawn]
-    assert 0 not in left.tolist()
+    shown_codes = panel.state.columns.finding[panel.view.selectable]
+    assert 0 not in shown_codes.tolist()
     box.click()
-    assert panel.view.drawn.all()
+    assert panel.view.selectable.all()
 
 
-def test_it_can_be_stopped_and_kept(panel, jobs, monkeypatch):
+def test_a_stopped_map_is_used(panel, jobs, monkeypatch):
     from semblance.core.evaluation import neighbour_map
 
     monkeypatch.setattr(neighbour_map, "ROUNDS", 5)
     panel.show()
     stopped = []
     monkeypatch.setattr(panel._job, "stop", lambda: stopped.append(True))
-    panel._stop()
+    panel._stop_job()
     assert stopped == [True]
     jobs.let_run()
     assert panel.map is not None
 
 
-def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
+def test_a_failure_is_explained(panel, jobs, monkeypatch):
     from semblance.core.errors import BadInput
 
     def fails(*_given, **_more):
@@ -142,26 +142,26 @@ def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
     assert panel._empty._title.text() == "A map needs at least 3 cases."
 
 
-def test_it_is_saved_as_a_image_and_as_a_table_without_names(panel, jobs, tmp_path):
+def test_the_map_is_saved_as_image_and_table_without_case_names(panel, jobs, tmp_path):
     panel.show()
     jobs.let_run()
     for name in ("map.png", "map.svg", "map.pdf", "map.csv"):
-        panel.save_to(tmp_path / name, as_seen=name == "map.png")
+        panel.save_to(tmp_path / name, screen_theme=name == "map.png")
         jobs.let_run()
         assert (tmp_path / name).stat().st_size > 500
     with Image.open(tmp_path / "map.png") as image:
         assert image.size == (2280, 1800)
         assert len(image.convert("RGB").getcolors(1 << 20)) > 10
     text = (tmp_path / "map.csv").read_text(encoding="utf-8-sig")
-    lines = list(csv.DictReader(text.splitlines()))
-    assert len(lines) == len(panel.map.rows)
-    assert list(lines[0]) == ["x", "y", "finding"]
-    assert float(lines[0]["x"]) == pytest.approx(float(panel.map.places[0, 0]), rel=1e-5)
+    rows = list(csv.DictReader(text.splitlines()))
+    assert len(rows) == len(panel.map.rows)
+    assert list(rows[0]) == ["x", "y", "finding"]
+    assert float(rows[0]["x"]) == pytest.approx(float(panel.map.places[0, 0]), rel=1e-5)
     assert not any(name in text for name in panel.state.columns.ids)
     assert [m for m in panel.context.messages.history if m.level == "error"] == []
 
 
-def test_another_library_forgets_the_map(panel, jobs):
+def test_another_library_clears_the_map(panel, jobs):
     panel.show()
     jobs.let_run()
     panel.hide()

@@ -7,9 +7,9 @@ from semblance.app.evaluation.map.map_raster import (
     SHAPES,
     draw_points,
     inside_outline,
+    point_width,
+    shape_mask,
     shape_of,
-    stamp,
-    width_for,
 )
 from semblance.app.shell.theme import finding_colour
 
@@ -17,8 +17,8 @@ BACK = (10, 20, 30)
 COLOURS = np.array([[200, 0, 0], [0, 200, 0]], dtype=np.uint8)
 
 
-def _draw(x, y, kind, size=(40, 30), width=5, faded=None):
-    drawn = draw_points(
+def draw_rgb(x, y, kind, size=(40, 30), width=5, faded=None):
+    packed = draw_points(
         size,
         np.array(x, dtype=np.float32),
         np.array(y, dtype=np.float32),
@@ -29,12 +29,12 @@ def _draw(x, y, kind, size=(40, 30), width=5, faded=None):
         BACK,
         None if faded is None else np.array(faded),
     )
-    assert drawn.shape == (size[1], size[0])
-    return np.stack([drawn >> 16 & 255, drawn >> 8 & 255, drawn & 255], axis=2).astype(int)
+    assert packed.shape == (size[1], size[0])
+    return np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=2).astype(int)
 
 
-def test_a_point_is_where_it_should_be_in_its_colour_and_nothing_else_is():
-    image = _draw([20.0], [12.0], [0])
+def test_a_point_is_drawn_at_its_position_in_its_colour():
+    image = draw_rgb([20.0], [12.0], [0])
     assert image[12, 20].tolist() == [200, 0, 0]
     rows, columns = np.nonzero((image != BACK).any(axis=2))
     assert (rows.min() + rows.max()) / 2 == pytest.approx(12, abs=0.6)
@@ -43,52 +43,56 @@ def test_a_point_is_where_it_should_be_in_its_colour_and_nothing_else_is():
     assert (image[0] == BACK).all()
 
 
-def test_points_at_the_edge_are_cut_and_those_outside_are_left_out():
-    image = _draw([0.0, 39.5, 20.0, -50.0, 500.0], [15.0, 15.0, -0.5, 10.0, 10.0], [0, 1, 0, 1, 1])
+def test_points_at_the_edge_are_clipped():
+    image = draw_rgb([0.0, 39.5, 20.0, -50.0, 500.0], [15.0, 15.0, -0.5, 10.0, 10.0], [0, 1, 0, 1, 1])
     assert image[15, 0].tolist() == [200, 0, 0]
     assert image[15, 39].tolist() == [0, 200, 0]
     assert image[0, 20].tolist() == [200, 0, 0]
     assert (image[10, 1:38] == BACK).all()
 
 
-def test_faded_points_are_pale_and_below():
-    image = _draw([20.0, 20.0], [12.0, 12.0], [1, 0], faded=[True, False])
+def test_faded_points_are_pale_and_drawn_first():
+    image = draw_rgb([20.0, 20.0], [12.0, 12.0], [1, 0], faded=[True, False])
     assert image[12, 20].tolist() == [200, 0, 0]
-    image = _draw([20.0, 20.0], [12.0, 12.0], [1, 0], faded=[False, True])
+    image = draw_rgb([20.0, 20.0], [12.0, 12.0], [1, 0], faded=[False, True])
     assert image[12, 20].tolist() == [0, 200, 0]
-    pale = _draw([20.0], [12.0], [0], faded=[True])[12, 20]
+    pale = draw_rgb([20.0], [12.0], [0], faded=[True])[12, 20]
     assert BACK[0] < pale[0] < 100
 
 
-def test_no_two_of_many_findings_share_colour_and_shape():
-    looks = {(finding_colour(code), shape_of(code)) for code in range(49)}
-    assert len(looks) == 49
+def test_findings_have_different_combinations_of_colour_and_shape():
+    combinations = {(finding_colour(code), shape_of(code)) for code in range(49)}
+    assert len(combinations) == 49
     assert shape_of(-1) == "disc"
 
 
-def test_every_shape_is_its_own_and_small_ones_are_not_empty():
-    stamps = [stamp(shape, 9) for shape in SHAPES]
-    for place, one in enumerate(stamps):
-        assert one.max() == 1.0
-        for other in stamps[place + 1 :]:
-            assert np.abs(one - other).sum() > 4
-    assert all(stamp(shape, 3).max() > 0.5 for shape in SHAPES)
+def test_shapes_differ_and_are_not_empty():
+    masks = [shape_mask(shape, 9) for shape in SHAPES]
+    for index, mask in enumerate(masks):
+        assert mask.max() == 1.0
+        for other in masks[index + 1 :]:
+            assert np.abs(mask - other).sum() > 4
+    assert all(shape_mask(shape, 3).max() > 0.5 for shape in SHAPES)
 
 
 def test_many_points_are_small():
-    widths = [width_for(n) for n in (10, 5_000, 20_000, 100_000)]
+    widths = [point_width(n) for n in (10, 5_000, 20_000, 100_000)]
     assert widths == sorted(widths, reverse=True)
     assert all(width % 2 for width in widths)
 
 
-def test_a_line_around_points_takes_those_within():
+def test_inside_outline_uses_the_even_odd_rule():
     outline = np.array([(0, 0), (10, 0), (10, 10), (5, 5), (0, 10)], dtype=np.float32)
     rng = np.random.default_rng(0)
-    at = rng.uniform(-2, 12, (500, 2)).astype(np.float32)
-    found = inside_outline(at[:, 0], at[:, 1], outline)
+    points = rng.uniform(-2, 12, (500, 2)).astype(np.float32)
+    x, y = points.T
+    inside = inside_outline(x, y, outline)
     # The notch: below the two lines to (5, 5).
     expected = (
-        (at[:, 0] > 0) & (at[:, 0] < 10) & (at[:, 1] > 0) & (at[:, 1] < np.maximum(at[:, 0], 10 - at[:, 0]))
+        (points[:, 0] > 0)
+        & (points[:, 0] < 10)
+        & (points[:, 1] > 0)
+        & (points[:, 1] < np.maximum(points[:, 0], 10 - points[:, 0]))
     )
-    assert np.array_equal(found, expected)
-    assert not inside_outline(at[:, 0], at[:, 1], outline[:2]).any()
+    assert np.array_equal(inside, expected)
+    assert not inside_outline(x, y, outline[:2]).any()

@@ -108,7 +108,7 @@ def test_a_click_lays_nothing_out_anew(table):
     refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
     refine_metric.undo(table, request)
     assert open_refinement(table, "plain") is session
-    with Library.open(table) as other, other.catalogue.writing() as connection:
+    with Library.open(table) as other, other.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
     assert open_refinement(table, "plain") is not session
 
@@ -261,7 +261,7 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
 def test_desks_stay_current_only_through_own_writes(table):
     """A write by somebody else in the meantime is not passed over."""
     loaded = open_metrics_module.open_metric(table, "plain")
-    with Library.open(table) as other, other.catalogue.writing() as connection:
+    with Library.open(table) as other, other.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
     with open_metrics_module.without_reload(table):
         pass

@@ -1,0 +1,366 @@
+"""Order the cases of one search by what a person marked as more and as less like the query.
+
+Three scores are added. The *rule* compares a case's distances to its nearest liked and to its nearest disliked
+cases, in coordinates stretched along what tells the two apart. A *Gaussian process* and a *logistic regression*
+learn the marks as labels; the first starts from the metric's own distance, the second takes some cases of the
+whole range as weak negatives. Last, each of the best is averaged with its neighbours, which are mostly of its
+kind: a wrong mark then moves less.
+
+Only the nearest :data:`POOL` cases are scored; the others keep the order of their distances behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+#: Cases that are scored at most, and numbers: fewer cases where each has more than 128.
+POOL, POOL_NUMBERS = 20_000, 20_000 * 128
+#: Of these, the best by the rule, which the regressions order; and the best of them, which are averaged.
+REGRESSED, SMOOTHED = 1_000, 200
+#: Neighbours that a case is averaged with, and their share.
+NEIGHBOURS, NEIGHBOUR_SHARE = 10, 0.5
+#: Weights of the scores beside the rule's 1.
+PROCESS, LOGISTIC = 0.5, 0.3
+#: Distances are told apart from this share of the usual one on.
+CLOSE = 0.05
+#: How much more being near the liked counts in the rule than being far from the disliked.
+ATTACHMENT = 0.2
+#: Of the stretching of coordinates: what is added to differences of means and to variances.
+PRIOR = 0.5
+#: Variance of the noise of marks, and slope of the prior mean by the standardised distance.
+NOISE, PRIOR_SLOPE = 0.5, 0.5
+#: Inverse penalty, weak negatives and the weight of each.
+INVERSE_PENALTY, WEAK, WEAK_WEIGHT = 0.05, 40, 0.1
+#: Cases by which scales are measured, and those of them whose pair distances are.
+SAMPLE, PAIRED = 4_096, 200
+_TINY = 1e-12
+
+
+def feedback_scores(
+    X: npt.ArrayLike,
+    query: int | npt.ArrayLike,
+    liked: npt.ArrayLike,
+    disliked: npt.ArrayLike,
+    *,
+    base: npt.ArrayLike | None = None,
+) -> Matrix:
+    """(n,) scores of all cases for one search with marks; larger is shown earlier.
+
+    ``X`` (n, d): coordinates in which squared Euclidean distance is the metric's; scaled inside by one common
+    factor. ``query``: a row number or (d,) coordinates. ``liked`` and ``disliked``: row numbers; a number given
+    twice counts once, and the query itself among the liked counts for nothing. ``base`` (n,): the metric's
+    squared distances of all cases from the query, by default those in ``X``. Disliked cases come last. Without
+    marks the order is that of ``base``. The same input gives the same scores.
+
+    Raises:
+        ValueError: not a table of finite numbers, a query or distances that do not fit it, row numbers outside
+            of it, or a case marked both ways.
+    """
+    table = np.asarray(X)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"Expected a table of cases, got an array of shape {table.shape}.")
+    if not np.issubdtype(table.dtype, np.floating):
+        table = table.astype(np.float64)
+    if not np.isfinite(table.sum(dtype=np.float64)) and not np.isfinite(table).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    asked, row = _query(table, query)
+    plus, minus = _marks(liked, "liked", len(table)), _marks(disliked, "disliked", len(table))
+    if row is not None:
+        plus = plus[plus != row]
+        if row in minus:
+            raise ValueError("The query itself is among the disliked cases.")
+    if len(both := np.intersect1d(plus, minus)):
+        raise ValueError(f"Cases marked both ways: {', '.join(map(str, both.tolist()))}.")
+    if base is None:
+        distances = squared_distances(table, asked)
+    else:
+        distances = np.asarray(base, dtype=np.float64)
+        if distances.shape != (len(table),):
+            raise ValueError(f"Expected {len(table)} distances, got an array of shape {distances.shape}.")
+        if not np.isfinite(distances).all():
+            raise ValueError("The base distances contain NaN or infinity.")
+    marks = Feedback(table.__getitem__, table.shape, asked, plus, minus)
+    return marks.scores(distances)
+
+
+def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
+    """(n,) squared Euclidean distances of the rows (n, d) from ``point`` (d,)."""
+    out = np.empty(len(X))
+    for start in range(0, len(X), SAMPLE):
+        apart = X[start : start + SAMPLE] - point
+        out[start : start + SAMPLE] = np.einsum("ij,ij->i", apart, apart)
+    return out
+
+
+class Feedback:
+    """The marks of one search among n cases, in the coordinates they stretch.
+
+    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``asked`` (d,): the query.
+    ``liked`` and ``disliked``: different row numbers. ``more_liked`` (p, d) and ``more_disliked`` (m, d): marked
+    images that are no case.
+    """
+
+    def __init__(
+        self,
+        rows_of: Callable[[Rows], npt.NDArray[np.floating]],
+        shape: tuple[int, ...],
+        asked: Matrix,
+        liked: Rows,
+        disliked: Rows,
+        more_liked: Sequence[Matrix] = (),
+        more_disliked: Sequence[Matrix] = (),
+    ) -> None:
+        self._rows_of, self._n, self._d = rows_of, shape[0], shape[1]
+        self.liked, self.disliked = liked, disliked
+        sample = self._rows(np.arange(0, self._n, max(1, self._n // SAMPLE)))
+        variance = float(sample.var(axis=0).mean())
+        scale = 1.0 / np.sqrt(variance) if variance > _TINY else 1.0
+        positive = np.vstack([asked[np.newaxis], self._rows(liked), *(one[np.newaxis] for one in more_liked)])
+        negative = np.vstack([self._rows(disliked), *(one[np.newaxis] for one in more_disliked)])
+        #: (d,) what coordinates are multiplied by.
+        self._stretch = scale * np.sqrt(coordinate_weights(positive * scale, negative * scale))
+        self._positive, self._negative = positive * self._stretch, negative * self._stretch
+
+    def _rows(self, places: Rows) -> Matrix:
+        return np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self._d)
+
+    def scores(self, base: Matrix) -> Matrix:
+        """(n,) as :func:`feedback_scores`; ``base`` (n,) squared distances."""
+        if len(self._positive) + len(self._negative) == 1:
+            return -base
+        pool = self._pool(base)
+        rows = self._rows(pool) * self._stretch
+        to_positive = _squared(rows, self._positive)
+        to_negative = _squared(rows, self._negative)
+        rule = _rule(to_positive, to_negative)
+        best = _largest(rule, REGRESSED)
+        sample = self._sample(base)
+        blended = _standardised(rule[best])
+        blended += PROCESS * _standardised(
+            self._process(to_positive[best], to_negative[best], base, pool[best], sample)
+        )
+        blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
+        shown = _smoothed(blended, rows[best])
+        # From here down: the best, the rest of the pool by the rule, all others by their distance, the disliked.
+        out = _behind(-base, 0.0)
+        out[pool] = _behind(rule, 2.0)
+        out[pool[best]] = 3.0 + (shown - shown.min())
+        out[self.disliked] = _behind(out[self.disliked], -2.0)
+        return out
+
+    def nearest(self, rows: Rows) -> NearestMarks:
+        """Which marked cases each of ``rows`` (r,) is nearest to, other than itself."""
+        here = self._rows(rows) * self._stretch
+        plus = self._positive[1 : 1 + len(self.liked)]
+        minus = self._negative[: len(self.disliked)]
+        liked, to_liked = _nearest(here, plus, rows, self.liked)
+        disliked, to_disliked = _nearest(here, minus, rows, self.disliked)
+        return NearestMarks(liked, disliked, to_liked <= to_disliked)
+
+    def _pool(self, base: Matrix) -> Rows:
+        """The nearest cases, ascending, with all marked ones."""
+        most = min(POOL, max(REGRESSED, POOL_NUMBERS // self._d))
+        if self._n <= most:
+            return np.arange(self._n)
+        near = np.argpartition(base, most - 1)[:most]
+        return np.union1d(near, np.concatenate([self.liked, self.disliked]))
+
+    def _sample(self, base: Matrix) -> Matrix:
+        """(s, d) cases of the whole range of distances, the same whatever their order."""
+        step = max(1, len(base) // SAMPLE)
+        order = np.argsort(base[::step], kind="stable") * step
+        drawn: Matrix = self._rows(order[_spread_over(len(order), PAIRED)]) * self._stretch
+        return drawn
+
+    def _process(
+        self, to_positive: Matrix, to_negative: Matrix, base: Matrix, rows: Rows, sample: Matrix
+    ) -> Matrix:
+        """Posterior mean of a Gaussian process with an RBF kernel, liked 1 and disliked -1."""
+        pairs = _squared(sample, sample)[np.triu_indices(len(sample), 1)]
+        length = 2.0 * float(np.median(pairs)) if len(pairs) else 0.0
+        if not length > _TINY:
+            length = 1.0
+        points = np.vstack([self._positive, self._negative])
+        labels = np.concatenate([np.ones(len(self._positive)), -np.ones(len(self._negative))])
+        middle, spread = float(base.mean()), float(base.std())
+        slope = PRIOR_SLOPE / spread if spread > _TINY else 0.0
+        # The prior mean of marked images from outside is that of the query.
+        away = np.full(len(points), float(base.min()))
+        first = len(self._positive)
+        away[1 : 1 + len(self.liked)] = base[self.liked]
+        away[first : first + len(self.disliked)] = base[self.disliked]
+        kernel = np.exp(-_squared(points, points) / length)
+        kernel[np.diag_indices_from(kernel)] += NOISE
+        weights = np.linalg.solve(kernel, labels + slope * (away - middle))
+        across = np.exp(-np.hstack([to_positive, to_negative]) / length)
+        mean: Matrix = across @ weights - slope * (base[rows] - middle)
+        return mean
+
+    def _logistic(self, rows: Matrix, sample: Matrix) -> Matrix:
+        """Log odds of a penalised logistic regression, solved in the span of its cases."""
+        weak = sample[_spread_over(len(sample), WEAK)]
+        points = np.vstack([self._positive, self._negative, weak])
+        n, p = len(points), len(self._positive)
+        liked = np.arange(n) < p
+        weights = np.where(np.arange(n) < p + len(self._negative), 1.0, WEAK_WEIGHT)
+        # One more coordinate, the same for all cases: the intercept, hardly penalised.
+        kernel = INVERSE_PENALTY * (points @ points.T + points.shape[1])
+        alpha = np.zeros(n)
+        for _ in range(8):
+            share = 1.0 / (1.0 + np.exp(-(kernel @ alpha)))
+            curvature = weights * share * (1.0 - share)
+            gradient = alpha + weights * (share - liked)
+            step = np.linalg.solve(np.eye(n) + curvature[:, None] * kernel, gradient)
+            alpha -= step
+            if np.abs(step).max() < 1e-7:
+                break
+        odds: Matrix = rows @ (points.T @ alpha)
+        return odds
+
+
+@dataclass(frozen=True, eq=False)
+class NearestMarks:
+    """For each case the row of its nearest ``liked`` and ``disliked`` case (r,), -1 where none is marked so,
+    and whether it is nearer to the liked one."""
+
+    liked: Rows
+    disliked: Rows
+    nearer_to_liked: npt.NDArray[np.bool_]
+
+
+def coordinate_weights(positive: Matrix, negative: Matrix) -> Matrix:
+    """(d,) weights of mean 1: large where the means differ and the positive cases (p, d) do not.
+
+    All 1 for fewer than two positive cases or no negative one (m, d).
+    """
+    if len(positive) < 2 or not len(negative):
+        return np.ones(positive.shape[1])
+    apart = positive.mean(axis=0) - negative.mean(axis=0)
+    weights: Matrix = (apart * apart + PRIOR) / (positive.var(axis=0) + PRIOR)
+    weights /= weights.mean()
+    return weights
+
+
+def _rule(to_positive: Matrix, to_negative: Matrix) -> Matrix:
+    """Log distance from the nearest disliked less that, counted somewhat more, from the nearest liked."""
+    marks = to_positive.shape[1] - 1 + to_negative.shape[1]
+    k = int(np.clip(1 + marks // 5, 3, 5))
+    near = _mean_nearest(to_positive, k)
+    # Copies of a marked case are no more than close to it.
+    least = CLOSE * float(np.median(near)) + _TINY
+    score: Matrix = -np.log(near + least)
+    if to_negative.shape[1]:
+        score = (1.0 + ATTACHMENT) * score + np.log(_mean_nearest(to_negative, k) + least)
+    return score
+
+
+def _mean_nearest(squared: Matrix, k: int) -> Matrix:
+    """(n,) mean of the k smallest root distances of each row (n, m)."""
+    if squared.shape[1] > k:
+        squared = np.partition(squared, k - 1, axis=1)[:, :k]
+    mean: Matrix = np.sqrt(squared).mean(axis=1)
+    return mean
+
+
+def _smoothed(score: Matrix, rows: Matrix) -> Matrix:
+    """Each of the best averaged with the scores of its nearest."""
+    k = min(NEIGHBOURS, len(rows) - 1)
+    if k < 1:
+        return score
+    best = _largest(score, SMOOTHED)
+    squared = _squared(rows[best], rows)
+    squared[np.arange(len(best)), best] = np.inf
+    near = np.argpartition(squared, k - 1, axis=1)[:, :k]
+    averaged = (1.0 - NEIGHBOUR_SHARE) * score[best] + NEIGHBOUR_SHARE * score[near].mean(axis=1)
+    out = score.copy()
+    # What is not averaged stays behind.
+    rest = np.ones(len(score), dtype=np.bool_)
+    rest[best] = False
+    out[best] = averaged
+    if rest.any():
+        out[best] += max(0.0, float(score[rest].max() - averaged.min()) + _TINY)
+    return out
+
+
+def _nearest(here: Matrix, marked: Matrix, rows: Rows, marks: Rows) -> tuple[Rows, Matrix]:
+    """The nearest of ``marks`` to each of ``rows`` but itself, and its squared distance."""
+    if not len(marks):
+        return np.full(len(rows), -1), np.full(len(rows), np.inf)
+    squared = _squared(here, marked)
+    squared[rows[:, None] == marks[None, :]] = np.inf
+    at = squared.argmin(axis=1)
+    away = squared[np.arange(len(rows)), at]
+    return np.where(np.isfinite(away), marks[at], -1), away
+
+
+def _spread_over(n: int, k: int) -> Rows:
+    """At most ``k`` numbers from 0 to ``n`` - 1, evenly spread."""
+    found: Rows = np.linspace(0, n - 1, min(n, k)).round().astype(np.int64)
+    return found
+
+
+def _largest(score: Matrix, k: int) -> Rows:
+    """Ascending places of the ``k`` largest."""
+    if len(score) <= k:
+        return np.arange(len(score))
+    found: Rows = np.sort(np.argpartition(-score, k - 1)[:k])
+    return found
+
+
+def _behind(score: Matrix, floor: float) -> Matrix:
+    """The same order between ``floor`` and ``floor`` + 1 (excluded)."""
+    if not len(score):
+        return score
+    low, high = float(score.min()), float(score.max())
+    return floor + (score - low) * (0.999 / (high - low) if high > low else 0.0)
+
+
+def _standardised(score: Matrix) -> Matrix:
+    spread = float(score.std())
+    if not spread > _TINY:
+        return np.zeros(len(score))
+    standardised: Matrix = (score - score.mean()) / spread
+    return standardised
+
+
+def _squared(rows: Matrix, points: Matrix) -> Matrix:
+    """(n, m) squared Euclidean distances, never negative."""
+    out: Matrix = rows @ (-2.0 * points.T)
+    out += np.einsum("ij,ij->i", rows, rows)[:, None]
+    out += np.einsum("ij,ij->i", points, points)[None, :]
+    return np.maximum(out, 0.0, out=out)
+
+
+def _query(X: npt.NDArray[np.floating], query: int | npt.ArrayLike) -> tuple[Matrix, int | None]:
+    """The query's coordinates, and its row number where it was given by that."""
+    given = np.asarray(query)
+    if given.ndim == 0:
+        row = int(_row_numbers(given.reshape(1), "query", len(X))[0])
+        return np.asarray(X[row], dtype=np.float64), row
+    point = given.astype(np.float64)
+    if point.shape != X.shape[1:]:
+        raise ValueError(f"Expected a query of {X.shape[1]} numbers, got an array of shape {point.shape}.")
+    if not np.isfinite(point).all():
+        raise ValueError("The query contains NaN or infinity.")
+    return point, None
+
+
+def _marks(marks: npt.ArrayLike, name: str, n: int) -> Rows:
+    given = np.asarray(marks).reshape(-1)
+    return np.unique(_row_numbers(given if len(given) else np.empty(0, dtype=np.int64), name, n))
+
+
+def _row_numbers(values: npt.NDArray[np.generic], name: str, n: int) -> Rows:
+    if not np.issubdtype(values.dtype, np.integer):
+        raise ValueError(f"Expected row numbers for {name}, got {values.dtype}.")
+    rows = values.astype(np.int64)
+    if len(rows) and (rows.min() < 0 or rows.max() >= n):
+        raise ValueError(f"Row numbers for {name} must be from 0 to {n - 1}.")
+    return rows
