@@ -174,6 +174,7 @@ def _result(compared: QueryComparison, k: int, features_seconds: float = 0.0) ->
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
+        len(loaded.cases),
     )
 
 
