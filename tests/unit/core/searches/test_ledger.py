@@ -36,7 +36,7 @@ def cases_in_force(ledger: Ledger) -> list[str]:
         (lambda: closer("a", "b", "a"), "against itself"),
         (lambda: closer("a", "b", "b"), "closer than itself"),
         (lambda: Judgement(JudgementKind.CLOSER, "a", "b"), "compares two"),
-        (lambda: Judgement(JudgementKind.ALIKE, "a", "b", "c"), "thumbs judge one"),
+        (lambda: Judgement(JudgementKind.ALIKE, "a", "b", "c"), "a mark judges one"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(make, text: str) -> None:
