@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.questions import (
-    Likeness,
+    LikenessModel,
     Question,
-    ask,
-    judgements_of,
+    answer_judgements,
+    choose_question,
+    draw_query,
     nearer,
-    next_query,
-    sample_of,
+    nearness_sample,
 )
 from semblance.core.searches.relevance_feedback import learn
 from tests.benchmarks.clicks.tables import SplitTable
@@ -37,16 +37,18 @@ class FeedbackLearner:
     def __init__(self, split_table: SplitTable) -> None:
         self.Z = split_table.train.Z
         self.judgements: list[Judgement] = []
-        self.beginning = split_table.beginning
+        self.initial_weights = split_table.initial_weights
         self.form = self.start()
 
     def start(self) -> FeedbackForm:
         """The metric before any click."""
-        return FeedbackForm.start(self.Z.shape[1], self.beginning)
+        return FeedbackForm.start(self.Z.shape[1], self.initial_weights)
 
     def learn(self) -> None:
         m = self.Z.shape[1]
-        self.form = learn(self.judgements, lambda key: self.Z[int(key)], m, beginning=self.beginning)
+        self.form = learn(
+            self.judgements, lambda key: self.Z[int(key)], m, initial_weights=self.initial_weights
+        )
 
 
 def scores_after_clicks(
@@ -72,26 +74,26 @@ def scores_after_clicks(
 def ask_me_next(learner: FeedbackLearner, user: SimulatedUser, rng: np.random.Generator) -> _Clicks:
     """The questions of *Ask me next*."""
     everyone = np.ones(len(learner.Z), dtype=np.bool_)
-    start, sample = learner.start(), sample_of(learner.Z)
+    start, sample = learner.start(), nearness_sample(learner.Z)
     queries: list[int] = []
     shares: list[float] = []
     is_similar: list[bool] = []
-    likeness = Likeness()
+    likeness = LikenessModel()
     while True:
-        query = next_query(queries, rng, everyone)
+        query = draw_query(queries, rng, everyone)
         assert query is not None
         queries.append(query)
         judged: list[int] = []
         query_shares = nearer(learner.Z, learner.Z[query], sample, start)
-        while not likeness.enough(len(judged) // 2):
-            question = ask(learner.Z, learner.form, query, likeness, judged, rng)
+        while not likeness.should_change_query(len(judged) // 2):
+            question = choose_question(learner.Z, learner.form, query, likeness, judged, rng)
             if question is None:
                 break
             judgements = _judgements_of_answer(user, question)
             judged += [question.first, question.second]
             shares += query_shares[[question.first, question.second]].tolist()
-            is_similar += [judgement.kind == Kind.ALIKE for judgement in judgements]
-            likeness = Likeness.of(np.array(shares), is_similar)
+            is_similar += [judgement.kind == JudgementKind.ALIKE for judgement in judgements]
+            likeness = LikenessModel.of(np.array(shares), is_similar)
             yield judgements
 
 
@@ -103,7 +105,7 @@ def page_feedback(learner: FeedbackLearner, user: SimulatedUser, rng: np.random.
         squared[query] = np.inf
         page = np.argsort(squared, kind="stable")[:PAGE].tolist()
         for case in rng.permutation(page).tolist():
-            kind = Kind.ALIKE if user.is_similar(query, case) else Kind.NOT_ALIKE
+            kind = JudgementKind.ALIKE if user.is_similar(query, case) else JudgementKind.NOT_ALIKE
             yield [Judgement(kind, str(query), str(case), shown=tuple(map(str, page)))]
 
 
@@ -129,24 +131,31 @@ def rocchio(split_table: SplitTable, wrong: float, seed: int) -> list[float]:
     the nearest judged one."""
     learner, user = FeedbackLearner(split_table), SimulatedUser(split_table.train.y, wrong, seed)
     clicks = page_feedback(learner, user, np.random.default_rng([seed, 2]))
-    judged: dict[int, dict[Kind, list[int]]] = {}
+    judged: dict[int, dict[JudgementKind, list[int]]] = {}
     Z, H = learner.form.embed(split_table.train.Z), learner.form.embed(split_table.test.Z)
     out = [split_table.test.accuracy(H)]
     for number in range(1, CLICK_COUNTS[-1] + 1):
         (judgement,) = next(clicks)
-        cases_by_kind = judged.setdefault(int(judgement.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
+        cases_by_kind = judged.setdefault(
+            int(judgement.query), {JudgementKind.ALIKE: [], JudgementKind.NOT_ALIKE: []}
+        )
         cases_by_kind[judgement.kind].append(int(judgement.case))
         if number in CLICK_COUNTS:
             out.append(split_table.test.accuracy(H, _shifted_queries(Z, H, judged)))
     return out
 
 
-def _shifted_queries(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[Kind, list[int]]]) -> np.ndarray:
+def _shifted_queries(
+    Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[JudgementKind, list[int]]]
+) -> np.ndarray:
     places = list(judged)
     shifts = []
     for query, judgements in judged.items():
         shift = np.zeros(Z.shape[1])
-        for kind, weight in ((Kind.ALIKE, _LIKED_WEIGHT), (Kind.NOT_ALIKE, -_DISLIKED_WEIGHT)):
+        for kind, weight in (
+            (JudgementKind.ALIKE, _LIKED_WEIGHT),
+            (JudgementKind.NOT_ALIKE, -_DISLIKED_WEIGHT),
+        ):
             if judgements[kind]:
                 shift += weight * (Z[judgements[kind]].mean(axis=0) - Z[query])
         shifts.append(shift)
@@ -156,7 +165,7 @@ def _shifted_queries(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[Kind, 
 
 
 def _judgements_of_answer(user: SimulatedUser, question: Question) -> list[Judgement]:
-    return judgements_of(
+    return answer_judgements(
         user.answer(question.query, question.first, question.second),
         str(question.query),
         str(question.first),

@@ -53,11 +53,11 @@ class SplitTable:
 
     train: SplitPart
     test: SplitPart
-    beginning: InitialWeights
+    initial_weights: InitialWeights
 
     def start(self) -> float:
         """The accuracy before any click."""
-        return self.accuracy(FeedbackForm.start(self.test.Z.shape[1], self.beginning))
+        return self.accuracy(FeedbackForm.start(self.test.Z.shape[1], self.initial_weights))
 
     def accuracy(self, form: FeedbackForm) -> float:
         """Retrieval accuracy@10 within the held-out part, with each case as query."""
