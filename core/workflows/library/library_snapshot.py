@@ -57,6 +57,8 @@ class LibrarySnapshot:
     files_without_cases: tuple[tuple[str, str, str, str], ...]
     patients: int
     extractors: tuple[ExtractorSuitability, ...] = ()
+    #: The name of the library's current metric; "" without metrics.
+    current_metric: str = ""
 
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
@@ -73,7 +75,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
-        features = opened.features
+        features, current = opened.features, opened.current_metric()
         sets = features.all()
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         return LibrarySnapshot(
@@ -101,6 +103,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             tuple(opened.catalogue.files_without_cases()),
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
+            "" if current is None else current.name,
         )
 
 
