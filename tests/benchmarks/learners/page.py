@@ -374,8 +374,8 @@ def _method(machine: dict[str, str], speed: dict[str, Any]) -> str:
 _HOW = """## How it was measured
 
 - Training parts: 70 % of wine, ionosphere, sonar and breast_cancer_original; the first 2,000 training rows
-  of satellite (held out: the last 2,000 rows without the 461 of finding 1, which the training rows do not have) and letter
-  (held out: the last 4,000). Features are scaled by the training part.
+  of satellite (held out: the last 2,000 rows without the 461 of finding 1, which the training rows do not have)
+  and letter (held out: the last 4,000). Features are scaled by the training part.
 - All implementations are fitted in the same kind of process on one thread. A fit lasts from the call to the finished
   metric. Seconds are processor time, which depends less on other work of the machine than the clock. The
   implementations take turns, so that a slow moment affects all of them. Ratios compare medians of one run. They are
