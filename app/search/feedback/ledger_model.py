@@ -15,8 +15,8 @@ from semblance.core.searches.contradictions import Contradiction
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.ledger import Entry
+from semblance.core.searches.marks import query_key
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refine_metric import judged_query_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.
@@ -146,7 +146,7 @@ class LedgerRows(QAbstractListModel):
         columns: CaseColumns,
     ) -> None:
         """Show the ``entries`` of ``search``; ``found`` is what in them disagrees."""
-        rows = _Rows(entries, found, columns, judged_query_key(search) if search is not None else "")
+        rows = _Rows(entries, found, columns, query_key(search.query) if search is not None else "")
         places = {key: place for place, key in enumerate(rows.ids())}
         if list(places) == list(self._places):
             # The place in the list stays where it was looked at.
