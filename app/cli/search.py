@@ -68,7 +68,7 @@ def search(
             query,
             k=k,
             diverse=diverse,
-            unusual=unusual,
+            no_match_rate=unusual,
             without=left_out,
             marks=Marks(_ids(like), _ids(unlike)),
             reporter=reporter,

@@ -50,7 +50,7 @@ class ClusterTask:
                 raise Cancelled from None
             raise SemblanceError(
                 tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),
-                "What was finished is kept; start it again and resume.",
+                "Finished work is saved. Start it again and resume.",
             ) from problem
 
 

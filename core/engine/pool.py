@@ -35,7 +35,7 @@ class WorkerEnded(SemblanceError):
     def __init__(self) -> None:
         super().__init__(
             tr_lazy("A worker process ended unexpectedly (it may have run out of memory)."),
-            tr_lazy("What was finished is kept; start the job again."),
+            tr_lazy("Finished work is saved. Start the job again."),
         )
 
     def __reduce__(self) -> tuple[type[WorkerEnded], tuple[()]]:

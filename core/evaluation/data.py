@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadInput
 from semblance.core.evaluation.findings_map import DROPPED, check_findings_map
 from semblance.core.evaluation.splits import patients_known
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,32 +172,5 @@ def prepare(
             "Cases of at least two findings are needed to compare.",
         )
     if max_cases is not None and max_cases < data.n_cases:
-        data = data.rows(stratified_subset(data.y, max_cases, seed))
+        data = data.rows(stratified_sample(data.y, max_cases, seed))
     return data
-
-
-def stratified_subset(y: npt.NDArray[np.str_], n: int, seed: int) -> npt.NDArray[np.intp]:
-    """``n`` ascending rows with the findings in proportion, at least one of each; the same for one seed.
-
-    Raises:
-        BadArguments: ``n`` is below the number of findings.
-    """
-    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    if n < len(counts):
-        raise BadArguments(
-            tr_lazy("{n} cases cannot hold {n2} findings.", n=n, n2=len(counts)),
-            tr_lazy("Ask for at least {n} cases.", n=len(counts)),
-        )
-    rng = np.random.default_rng(seed)
-    takes = np.ones(len(counts), dtype=np.intp)
-    ideal = counts * (min(n, len(y)) / len(y))
-    takes = np.maximum(takes, np.floor(ideal).astype(np.intp))
-    while takes.sum() != min(n, len(y)):
-        step = 1 if takes.sum() < n else -1
-        able = takes < counts if step > 0 else takes > 1
-        takes[np.where(able, step * (ideal - takes), -np.inf).argmax()] += step
-    chosen = [
-        rng.permutation(np.flatnonzero(codes == finding))[:take]
-        for finding, take in enumerate(takes.tolist())
-    ]
-    return np.sort(np.concatenate(chosen))

@@ -374,7 +374,9 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
     if values.dtype.kind == "u" and values.dtype.itemsize == 2:
         return Image(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
     if values.dtype.kind not in "iuf":
-        raise BadInput(tr_lazy("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
+        raise BadInput(
+            tr_lazy("'{name}' contains text, not pixels.", name=name), "Save the pixels as numbers."
+        )
     return Image(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
 
 
@@ -385,6 +387,6 @@ def _stamp(path: Path) -> _Stamp:
     except (OSError, ValueError):
         open_plainly(path, str(path)).close()
         raise BadInput(
-            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and who may read it."
+            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and the permissions."
         ) from None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from PIL import Image as PILImage
     from PIL import ImageFile
 
-COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
 _ORIENTATION = 0x0112
 _PHOTOMETRIC = 262
@@ -152,7 +152,7 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
                 tr_lazy("'{name}' is cut off: a part of the image is missing.", name=self.name), COPY_AGAIN
             ) from None
         raise BadInput(
-            tr_lazy("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
+            tr_lazy("'{name}' is damaged, or its variant of the format cannot be decoded.", name=self.name),
             "Open it in an image program and save it as PNG, or leave it out.",
         ) from None
 
@@ -191,7 +191,7 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     if reader is None:
         raise BadInput(
             tr_lazy(
-                "'{name}' is not an image that can be read: it looks like {head}.",
+                "'{name}' is not a readable image: it seems to be {head}.",
                 name=name,
                 head=foreign_format(head),
             ),
@@ -211,14 +211,14 @@ def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
     if width * height > max_pixels:
         raise BadInput(
             tr_lazy(
-                "'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
+                "The header of '{name}' states {width:,} x {height:,} pixels, above the limit of "
                 "{max_pixels:g} megapixels.",
                 name=name,
                 width=width,
                 height=height,
                 max_pixels=max_pixels / 1e6,
             ),
-            "Save it smaller, cut out the part that matters, or leave it out.",
+            "Save it smaller, save only a part of it, or leave it out.",
         )
 
 
@@ -238,13 +238,13 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
         if only is None:
             raise BadInput(
                 tr_lazy("'{name}' holds several pages, and one case is one image.", name=name),
-                "Save the pages that matter as single images.",
+                "Save its pages as single images.",
             )
         image.seek(only)
     elif getattr(image, "is_animated", False):
         raise BadInput(
             tr_lazy("'{name}' is an animation, and one case is one still image.", name=name),
-            "Save the frames that matter as single images.",
+            "Save its frames as single images.",
         )
 
 
@@ -345,7 +345,7 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     if not finite.all():
         if not finite.any():
             raise BadInput(
-                tr_lazy("No pixel of '{name}' holds a finite number (all are NaN or infinite).", name=name),
+                tr_lazy("No pixel of '{name}' is a finite number (all are NaN or infinite).", name=name),
                 COPY_AGAIN,
             )
         numbers[~finite] = numbers[finite].min()

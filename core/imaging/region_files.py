@@ -54,7 +54,8 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
-            tr_lazy("'{name}' holds no regions.", name=name), "Choose a file that regions were exported to."
+            tr_lazy("'{name}' contains no regions.", name=name),
+            "Choose a file that regions were exported to.",
         )
     if document.get("version") != VERSION:
         raise BadInput(
@@ -92,7 +93,9 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
             )
         region = Region.from_json(pixels)
         if region.width <= 0 or region.height <= 0:
-            raise BadInput(tr_lazy("'{name}' holds an empty region.", name=name), "Export the regions again.")
+            raise BadInput(
+                tr_lazy("'{name}' contains an empty region.", name=name), "Export the regions again."
+            )
         regions.append(region)
     return regions
 

@@ -190,7 +190,7 @@ def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floa
     cut = image.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} contains values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]

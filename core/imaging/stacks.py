@@ -114,7 +114,9 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
             "A volume is slices x rows x columns.",
         )
     if voxels.dtype.kind not in "biuf":
-        raise BadInput(tr_lazy("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
+        raise BadInput(
+            tr_lazy("'{name}' contains text, not voxels.", name=name), "Save the voxels as numbers."
+        )
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:

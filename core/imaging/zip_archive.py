@@ -209,12 +209,12 @@ def open_plainly(path: Path, name: str) -> io.BufferedReader:
         return file
     except FileNotFoundError:
         raise BadInput(
-            tr_lazy("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
+            tr_lazy("'{name}' does not exist.", name=name), "Check the name, or connect its disk."
         ) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
         raise BadInput(
-            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
+            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check its permissions."
         ) from None
 
 
@@ -294,7 +294,7 @@ def _unreadable(info: zipfile.ZipInfo) -> str | None:
         )
     if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
         return tr_lazy(
-            "it unpacks {compress_size} to {file_size}, as only an archive made to fill a disk does",
+            "it unpacks {compress_size} to {file_size}, which is typical of an archive made to fill a disk",
             compress_size=size_text(info.compress_size),
             file_size=size_text(info.file_size),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import inspect
 from typing import Any, ClassVar, Self
 
@@ -14,8 +15,14 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.training_sample import (
+    TRAINING_CASES,
+    training_sample,
+)
 from semblance.core.parameters import Parameter, Value, checked
-from semblance.core.tasks import Reporter
+from semblance.core.tasks import SILENT, Reporter
 
 
 class Learner(abc.ABC):
@@ -34,6 +41,8 @@ class Learner(abc.ABC):
     accepts: ClassVar[frozenset[str]] = frozenset()
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
+
+    random_state: int | None = None
 
     #: Set by :meth:`fit`.
     distance_: Distance
@@ -60,7 +69,6 @@ class Learner(abc.ABC):
         values: dict[str, Value] = {p.name: getattr(self, p.name) for p in self.parameters}
         checked(self.name, self.parameters, values)
 
-    @abc.abstractmethod
     def fit(
         self,
         X: npt.ArrayLike,
@@ -74,13 +82,30 @@ class Learner(abc.ABC):
         """Fit on rows (n, d) with findings y (n,).
 
         ``pairs`` (p, 3): rows i, j and +1 similar or -1 dissimilar; ``triplets`` (t, 3): row i is closer
-        to j than to k. ``groups`` (n,) are patients.
+        to j than to k. ``groups`` (n,) are patients. A learner with the parameter ``training_cases`` is fitted
+        on a stratified sample of that many cases where there are more; its card says so.
 
         Raises:
             BadInput: data the learner cannot use, with the reason and the way out.
             BadArguments: a parameter outside its range.
             Cancelled: the reporter asked for it; the learner is then as before the call.
         """
+        from threadpoolctl import threadpool_limits
+
+        self._check_parameters()
+        rows = training_rows(X, groups)
+        data = TrainingInput(rows, y, pairs, triplets, groups, reporter or SILENT, self.random_state or 0)
+        data, notes = training_sample(data, getattr(self, TRAINING_CASES.name, 0))
+        # More threads slow small eigenproblems a hundredfold on a busy machine.
+        with threadpool_limits(limits=1, user_api="blas"):
+            self._fit(data)
+        if notes:
+            self._card = dataclasses.replace(self._card, notes=(*notes, *self._card.notes))
+        return self
+
+    @abc.abstractmethod
+    def _fit(self, data: TrainingInput) -> None:
+        """Set what is fitted and ``_card``, at the very end; see :meth:`fit`. Parameters are checked."""
 
     def metric(self) -> Metric:
         """A frozen snapshot of what was fitted, without steps: ``distance_`` and its card."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
@@ -18,20 +16,7 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
-from semblance.core.metrics.training_data.rows import training_rows
-from semblance.core.tasks import SILENT, Reporter
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingInput:
-    """What there is to learn from; see :meth:`semblance.core.metrics.learner.Learner.fit`."""
-
-    X: Matrix
-    y: npt.ArrayLike | None
-    pairs: npt.NDArray[np.int64] | None
-    groups: npt.ArrayLike | None
-    reporter: Reporter
-    seed: int
+from semblance.core.metrics.training_data.training_input import TrainingInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,56 +32,34 @@ class LearntMap:
 class LinearLearner(Learner):
     """Learns L of d(x, x') = |L (x - x')|^2. Fitted: ``L_`` (m, d)."""
 
-    random_state: int | None
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`.
-
-        Raises:
-            BadInput, BadArguments, Cancelled: as there; also rows of too many features for a matrix of them.
-        """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        check_features(rows.shape[1])
-        given = TrainingInput(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
-        # More threads slow small eigenproblems a hundredfold on a busy machine.
-        with threadpool_limits(limits=1, user_api="blas"):
-            learnt = self._learn(given)
+    def _fit(self, data: TrainingInput) -> None:
+        check_features(data.X.shape[1])
+        learnt = self._learn(data)
         if not np.isfinite(learnt.L).all():
             raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
         self.L_: Matrix = np.ascontiguousarray(learnt.L)
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints=learnt.constraints,
             notes=learnt.notes,
             rounds=learnt.rounds,
         )
-        return self
 
     def metric(self) -> Metric:
         """The linear distance of ``L_``, frozen."""
         return Metric((), LinearDistance(self.L_.shape[1], self.L_), self._card)
 
     @abc.abstractmethod
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        """See :meth:`fit`; parameters are checked, rows are finite."""
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        """The map learnt from ``data``.
+
+        Raises:
+            BadInput, Cancelled: as :meth:`fit`.
+        """
 
 
 def linear_point(number: int, objective: float, L: Matrix) -> TrainingPoint:
     """A point of the training curve whose distance is that of ``L``."""
-    kept = np.ascontiguousarray(L)
-    return TrainingPoint(number, objective, lambda: LinearDistance(kept.shape[1], kept))
+    copy = np.ascontiguousarray(L)
+    return TrainingPoint(number, objective, lambda: LinearDistance(copy.shape[1], copy))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.training_data.training_input import TrainingInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +54,21 @@ def count_findings(y: npt.ArrayLike | None) -> dict[str, int]:
 
 def begin_card(
     learner: Learner,
-    n_cases: int,
+    data: TrainingInput,
     *,
-    y: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
     constraints: Mapping[str, int] | None = None,
     notes: tuple[str, ...] = (),
     rounds: int | None = None,
 ) -> MetricCard:
-    """The card of a metric just fitted: all that its learner knows."""
-    patients = None if groups is None else {g for g in np.asarray(groups).tolist() if g not in (None, "")}
+    """The card of a metric that ``learner`` fitted on ``data``: all that the learner knows."""
+    groups = [] if data.groups is None else np.asarray(data.groups).tolist()
+    patients = {group for group in groups if group not in (None, "")}
     return MetricCard(
         learner=learner.name,
         name=learner.name,
         parameters={parameter.name: getattr(learner, parameter.name) for parameter in learner.parameters},
-        findings=count_findings(y),
-        n_cases=n_cases,
+        findings=count_findings(data.y),
+        n_cases=len(data.X),
         n_patients=len(patients) if patients else None,
         constraints=dict(constraints or {}),
         notes=notes,

@@ -9,7 +9,7 @@ from typing import Any
 from semblance.core.language import tr_lazy
 from semblance.core.reports.document import Fact
 
-NOT_MEASURED = tr_lazy("nothing: no score may be claimed for it")
+NOT_MEASURED = tr_lazy("no score may be claimed for it")
 
 
 @dataclass(frozen=True)

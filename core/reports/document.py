@@ -200,9 +200,9 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        told = [count_label(n, finding) for finding, n in counts.items()]
-        told += [tr_lazy("{n} not given", n=without)] if without else []
-        return tr_lazy("{n} nearest: {told}", n=sum(counts.values()) + without, told=join_texts(told))
+        labels = [count_label(n, finding) for finding, n in counts.items()]
+        labels += [tr_lazy("{n} not given", n=without)] if without else []
+        return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""

@@ -47,7 +47,7 @@ class ReportOptions:
                     n=len(self.comment),
                     max_comment=MAX_COMMENT,
                 ),
-                "Shorten it, or file it apart from the report.",
+                "Shorten it, or store it separately from the report.",
             )
 
 
@@ -85,7 +85,7 @@ def read_logo(path: Path) -> bytes:
             plain = image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise BadInput(
-            tr_lazy("{path} is no PNG or JPEG image.", path=path.name), "Choose another file."
+            tr_lazy("{path} is not a PNG or JPEG image.", path=path.name), "Choose another file."
         ) from None
     plain.thumbnail((600, 200))
     out = io.BytesIO()

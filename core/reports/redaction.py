@@ -86,14 +86,14 @@ class Redactor:
             sentences = [tr_lazy("Identified: patient ids and file paths are included.")]
             return (*sentences, tr_lazy("Free text of cases is included.")) if free_text else tuple(sentences)
         sentences = [
-            tr_lazy("De-identified: cases are numbered; patient ids and names of files are left out."),
+            tr_lazy("De-identified: cases are numbered; patient ids and file names are left out."),
             tr_lazy("Free text of cases is included: it may name the patient.")
             if free_text
             else tr_lazy("Free text of cases is left out."),
         ]
         if self._numbers:
-            sentences.append(tr_lazy("Patient ids inside texts are numbers in brackets."))
-        sentences.append(tr_lazy("Text burnt into images is not taken out."))
+            sentences.append(tr_lazy("Patient ids inside texts are replaced by numbers in brackets."))
+        sentences.append(tr_lazy("Burnt-in text is not removed from images."))
         return tuple(sentences)
 
     def _fields(self, value: Any) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def write_card(document: CardDocument, path: Path) -> None:
     if write is None:
         raise BadArguments(
             tr_lazy("A metric's card cannot be a file like {path}.", path=path.name),
-            "Let it end in .md or .json.",
+            "Use a name that ends in .md or .json.",
         )
     write_file(path, write(document).encode())
 

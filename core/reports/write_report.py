@@ -75,5 +75,5 @@ def check_suffix(path: Path) -> None:
         )
         raise BadArguments(
             tr_lazy("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
-            "Let it end in .pdf, .html, .csv, .json or .dcm.",
+            "Use a name that ends in .pdf, .html, .csv, .json or .dcm.",
         )

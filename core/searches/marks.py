@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from semblance.core.searches.judgement import Judgement, Kind, key_of
+from semblance.core.searches.judgement import Judgement, JudgementKind, query_key
 from semblance.core.searches.query import Query
 
 
@@ -28,15 +28,15 @@ class Marks:
 NO_MARKS = Marks()
 
 
-def query_key(query: Query) -> str:
-    """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements about ``query``."""
+def key_of_query(query: Query) -> str:
+    """What :attr:`semblance.core.searches.judgement.Judgement.query_key` is for judgements about ``query``."""
     region = None if query.region is None else query.region.to_json()
-    return key_of(query.case if query.case is not None else str(query.image), region)
+    return query_key(query.case if query.case is not None else str(query.image), region)
 
 
 def is_mark(judgement: Judgement, query: Query) -> bool:
     """Whether it calls a case more or less like ``query``: such re-order its search, others teach the metric."""
-    return judgement.kind != Kind.CLOSER and judgement.asked == query_key(query)
+    return judgement.kind != JudgementKind.CLOSER and judgement.query_key == key_of_query(query)
 
 
 def marks_of(judgements: Iterable[Judgement], query: Query, given: Marks = NO_MARKS) -> Marks:
@@ -45,7 +45,7 @@ def marks_of(judgements: Iterable[Judgement], query: Query, given: Marks = NO_MA
     for one in judgements:
         if is_mark(one, query):
             said.pop(one.case, None)
-            said[one.case] = one.kind == Kind.ALIKE
+            said[one.case] = one.kind == JudgementKind.ALIKE
     return Marks(_with(said, True), _with(said, False))
 
 

@@ -61,7 +61,7 @@ def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.N
         first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
         data = value(dataset, f"{colour}PaletteColorLookupTableData")
         if len(first) != 3 or not isinstance(data, bytes):
-            raise BadInput(tr_lazy("'{name}' lacks its palette of colours.", name=name), COPY_AGAIN)
+            raise BadInput(tr_lazy("'{name}' has no colour palette.", name=name), COPY_AGAIN)
         count, start, bits = (int(part) for part in first)
         channels.append(_looked_up(values, _table(data, count % 65536 or 65536, bits, name), start))
     return np.stack(channels, axis=2)

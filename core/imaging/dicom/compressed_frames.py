@@ -252,7 +252,8 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
     reason = "" if why is None else f" ({' '.join(str(why).split())[:160]})"
     raise BadInput(
         tr_lazy(
-            "The pixels of '{opened}' are damaged or packed in a rare variety{reason}.",
+            "The pixels of '{opened}' are damaged, or their variant of the compression cannot be "
+            "decoded{reason}.",
             opened=opened.name,
             reason=reason,
         ),

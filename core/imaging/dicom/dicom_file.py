@@ -25,7 +25,7 @@ from semblance.core.language import tr_lazy
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
 #: Length of a pixel element whose end is a mark and not counted.
 UNDEFINED = 0xFFFFFFFF

@@ -203,7 +203,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(tr_lazy("No pixel of '{name}' holds a finite number.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("No pixel of '{name}' is a finite number.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
     kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)

@@ -95,7 +95,7 @@ def segments(
         if number is None or number not in labels:
             raise BadInput(
                 tr_lazy(
-                    "'{images}' does not say which segment its frame {frame} is of.",
+                    "'{images}' does not state the segment of its frame {frame}.",
                     images=images.name,
                     frame=frame,
                 ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ from semblance.core.metrics.distances.convolution import ConvolutionDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
-from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import Reporter
 
 _BATCH, _PASSES = 128, 12
 _FEWEST_ROUNDS = 200
@@ -63,46 +63,30 @@ class ImageLearner(Learner):
     components: int
     batch: int
     rounds: int
-    random_state: int | None
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """Train the network on rows (n, d) that are square images with findings y (n,); see :meth:`Learner.fit`.
+    def _fit(self, data: TrainingInput) -> None:
+        """Train the network on ``data``, whose rows are square images.
 
         Raises:
             BadInput: PyTorch is not installed, rows that are not square images, fewer than two findings, or a
                 training that did not converge.
-            BadArguments, Cancelled: as :meth:`Learner.fit`.
+            Cancelled: as :meth:`fit`.
         """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
         torch = import_torch(self.title)
-        rows = training_rows(X, groups)
-        found = labelled_rows(self.title, rows, y)
+        found = labelled_rows(self.title, data.X, data.y)
         images = as_images(self.title, found.X, self.layers)
-        kept = None
-        if groups is not None and y is not None:
-            kept = np.asarray(groups)[finding_codes(y)[0] >= 0]
-        # More threads slow small products on a busy machine.
-        with one_thread(torch), threadpool_limits(limits=1, user_api="blas"):
-            trained, notes = self._train(torch, images, found, kept, reporter or SILENT)
+        patients = None
+        if data.groups is not None and data.y is not None:
+            patients = np.asarray(data.groups)[finding_codes(data.y)[0] >= 0]
+        with one_thread(torch):
+            trained, notes = self._train(torch, images, found, patients, data.reporter)
             distance = trained.network.frozen()
         if not all(np.isfinite(array).all() for array in distance.arrays().values()):
             raise BadInput("The training did not converge.", "Try a smaller rate, or leave it at 0.")
         self.distance_: ConvolutionDistance = distance
-        card = begin_card(self, len(rows), y=y, groups=groups, notes=notes, rounds=trained.round)
+        card = begin_card(self, data, notes=notes, rounds=trained.round)
         versions = {**card.versions, "torch": str(torch.__version__)}
         self._card: MetricCard = dataclasses.replace(card, versions=versions)
-        return self
 
     @abc.abstractmethod
     def _hyperparameters(self) -> tuple[Hyperparameters, ...]:

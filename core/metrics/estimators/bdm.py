@@ -8,10 +8,9 @@ Pattern Analysis and Machine Intelligence 32(1), 2010. Equation numbers are thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from semblance.core.constraints import (
     Similarity,
@@ -29,9 +28,9 @@ from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import begin_card
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
 
 #: 8 GiB for the rows and, in the worst case, five sums over cells of the same size.
 MAX_VALUES = (8 << 30) // 8 // 6
@@ -75,7 +74,12 @@ def stack_bits(bits: Sequence[Bit]) -> tuple[Matrix, Matrix, Matrix]:
 
 
 class BDM(Learner):
-    """Each round adds the bit that best keeps similar cases together and parts dissimilar ones."""
+    """Each round adds the bit that best keeps similar cases together and parts dissimilar ones.
+
+    Pairs overrule visual neighbours, and those overrule findings. The reporter receives a
+    :class:`TrainingPoint` after every round. Fitted: ``distance_``, ``objectives_`` (F before the first and
+    after every round), ``stopped_`` (why it ended).
+    """
 
     name: ClassVar[str] = "bdm"
     title: ClassVar[str] = "BDM"
@@ -92,62 +96,47 @@ class BDM(Learner):
             choices=("paper", "exact"),
             paper="paper",
         ),
+        TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 
-    def __init__(self, rounds: int = 200, step: str = "paper", random_state: int | None = None) -> None:
+    def __init__(
+        self,
+        rounds: int = 200,
+        step: str = "paper",
+        training_cases: int = 4_000,
+        random_state: int | None = None,
+    ) -> None:
         self.rounds = rounds
         self.step = step
+        self.training_cases = training_cases
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`; ``pairs`` overrule visual neighbours, and those overrule findings.
-
-        ``reporter`` receives a :class:`TrainingPoint` after every round. Fitted: ``distance_``,
-        ``objectives_`` (F before the first and after every round), ``stopped_`` (why it ended).
-        """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        reporter = reporter or SILENT
-        # More threads slow small eigenproblems a hundredfold on a busy machine.
-        with threadpool_limits(limits=1, user_api="blas"):
-            self._check_memory(*rows.shape)
-            similarity, counts = self._constraints(rows, y, pairs, reporter)
-            space = self._space(rows)
-            boosted = boost(
-                similarity,
-                space.columns,
-                rounds=self.rounds,
-                exact=self.step == "exact",
-                title=self.title,
-                reporter=reporter,
-                distance=space.distance,
-            )
+    def _fit(self, data: TrainingInput) -> None:
+        rows, reporter = data.X, data.reporter
+        self._check_memory(*rows.shape)
+        similarity, counts = self._constraints(data)
+        space = self._space(rows)
+        boosted = boost(
+            similarity,
+            space.columns,
+            rounds=self.rounds,
+            exact=self.step == "exact",
+            title=self.title,
+            reporter=reporter,
+            distance=space.distance,
+        )
         notes = (boosted.stopped, *self._notes(space), _TIES)
         self.distance_ = space.distance(boosted.bits)
         self.objectives_: list[float] = boosted.objectives
         self.stopped_: str = boosted.stopped
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints=counts,
             notes=notes,
             rounds=len(boosted.bits),
         )
-        return self
 
     def _visual_neighbours(self) -> int:
         return 0
@@ -173,14 +162,8 @@ class BDM(Learner):
     def _notes(self, space: BitSpace) -> tuple[str, ...]:
         return ()
 
-    def _constraints(
-        self,
-        X: Matrix,
-        y: npt.ArrayLike | None,
-        pairs: npt.NDArray[np.int64] | None,
-        reporter: Reporter,
-    ) -> tuple[Similarity, dict[str, int]]:
-        n = len(X)
+    def _constraints(self, data: TrainingInput) -> tuple[Similarity, dict[str, int]]:
+        n, y, pairs = len(data.X), data.y, data.pairs
         if y is None and pairs is None:
             raise BadInput(
                 tr_lazy("{title} learns from findings or pairs.", title=self.title),
@@ -193,7 +176,9 @@ class BDM(Learner):
         visual = {}
         if self._visual_neighbours():
             before = count_pairs(similarity)["similar"]
-            similarity = similarity.with_similar(visual_pairs(X, self._visual_neighbours(), reporter))
+            similarity = similarity.with_similar(
+                visual_pairs(data.X, self._visual_neighbours(), data.reporter)
+            )
             visual = {"visual": count_pairs(similarity)["similar"] - before}
         if pairs is not None:
             similarity = similarity.with_pairs(pairs)
@@ -224,9 +209,10 @@ class BDMV(BDM):
         visual_neighbours: int = 5,
         rounds: int = 200,
         step: str = "paper",
+        training_cases: int = 4_000,
         random_state: int | None = None,
     ) -> None:
-        super().__init__(rounds, step, random_state)
+        super().__init__(rounds, step, training_cases, random_state)
         self.visual_neighbours = visual_neighbours
 
     def _visual_neighbours(self) -> int:

@@ -83,9 +83,10 @@ class BDMKernel(BDMV):
         visual_neighbours: int = 0,
         rounds: int = 200,
         step: str = "paper",
+        training_cases: int = 4_000,
         random_state: int | None = None,
     ) -> None:
-        super().__init__(visual_neighbours, rounds, step, random_state)
+        super().__init__(visual_neighbours, rounds, step, training_cases, random_state)
         self.kernel = kernel
         self.width = width
         self.degree = degree

@@ -17,6 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.bdm import BDM
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -92,26 +93,22 @@ class BDMVisualShare(BDM):
         visual_share: float = 0.5,
         rounds: int = 200,
         step: str = "paper",
+        training_cases: int = 4_000,
         random_state: int | None = None,
     ) -> None:
-        super().__init__(rounds, step, random_state)
+        super().__init__(rounds, step, training_cases, random_state)
         self.visual_share = visual_share
 
-    def _constraints(
-        self,
-        X: Matrix,
-        y: npt.ArrayLike | None,
-        pairs: npt.NDArray[np.int64] | None,
-        reporter: Reporter,
-    ) -> tuple[Similarity, dict[str, int]]:
+    def _constraints(self, data: TrainingInput) -> tuple[Similarity, dict[str, int]]:
         if not self.visual_share:
-            return super()._constraints(X, y, pairs, reporter)
-        if y is None:
+            return super()._constraints(data)
+        X, pairs = data.X, data.pairs
+        if data.y is None:
             raise BadInput(
                 tr_lazy("{title} learns from findings.", title=self.title), "Give the cases findings."
             )
-        codes, names = codes_of_findings(len(X), y)
-        shared = pairs_by_share(X, codes, self.visual_share, self.random_state or 0, reporter)
+        codes, names = codes_of_findings(len(X), data.y)
+        shared = pairs_by_share(X, codes, self.visual_share, data.seed, data.reporter)
         similarity = no_findings(len(X)).with_pairs(shared)
         if pairs is not None:
             similarity = similarity.with_pairs(pairs)

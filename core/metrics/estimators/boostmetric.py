@@ -30,10 +30,10 @@ from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features, check_memory
 from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
-from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.triplets import Rows, triplet_source
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import Reporter
 
 #: Triplets the linear program of the hinge loss is tried with.
 MOST_HINGE_TRIPLETS = 50_000
@@ -42,7 +42,13 @@ _PER_TRIPLET = 200
 
 
 class BoostMetric(Learner):
-    """Each round adds the direction along which impostors, those still too near most, lie farthest off."""
+    """Each round adds the direction along which impostors, those still too near most, lie farthest off.
+
+    Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after
+    every round, numbered through all passes; its objective is that of Eq. 11 (exponential) or 25 (logistic), or
+    minus that of Eq. 9 (hinge), which begins anew with the triplets of every pass. Fitted: ``distance_``,
+    ``objectives_`` (a list a pass), ``stopped_`` (why the last pass ended).
+    """
 
     name: ClassVar[str] = "boostmetric"
     title: ClassVar[str] = "BoostMetric"
@@ -130,47 +136,22 @@ class BoostMetric(Learner):
         self.slack = slack
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`; where ``triplets`` are given, findings are only counted.
-
-        ``reporter`` receives a :class:`TrainingPoint` after every round, numbered through all passes; its
-        objective is that of Eq. 11 (exponential) or 25 (logistic), or minus that of Eq. 9 (hinge), which
-        begins anew with the triplets of every pass. Fitted: ``distance_``, ``objectives_`` (a list a pass),
-        ``stopped_`` (why the last pass ended).
-        """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        reporter = reporter or SILENT
-        source = triplet_source(self.title, rows, y, triplets)
+    def _fit(self, data: TrainingInput) -> None:
+        source = triplet_source(self.title, data.X, data.y, data.triplets)
         check_features(min(source.X.shape))
-        given = source.triplets
-        self._check_memory(len(source.X) * self.neighbours**2 if given is None else len(given))
-        with threadpool_limits(limits=1, user_api="blas"):
-            found = _Passes(self, RowSpace(source.X), source.codes, source.triplets, reporter).run()
+        triplets = source.triplets
+        self._check_memory(len(source.X) * self.neighbours**2 if triplets is None else len(triplets))
+        found = _Passes(self, RowSpace(source.X), source.codes, triplets, data.reporter).run()
         self.distance_ = found.distance()
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints={"triplets": found.n_triplets},
             notes=(found.stopped,),
             rounds=found.round,
         )
-        return self
 
     def _check_memory(self, triplets: int) -> None:
         # Weighing all directions again takes the margins along each.
@@ -190,10 +171,10 @@ class _Passes:
         learner: BoostMetric,
         space: RowSpace,
         codes: npt.NDArray[np.int64],
-        given: Rows | None,
+        triplets: Rows | None,
         reporter: Reporter,
     ) -> None:
-        self._learner, self._space, self._codes, self._given = learner, space, codes, given
+        self._learner, self._space, self._codes, self._triplets = learner, space, codes, triplets
         self._reporter = reporter
         self._rows = space.rows - space.rows.mean(axis=0)
         # At a spread of 1 a feature the regularisation means the same whatever the features' scale.
@@ -232,7 +213,7 @@ class _Passes:
         """One pass; the matrix learnt over the map so far, ``None`` if no direction helps."""
         learner, reporter = self._learner, self._reporter
         here = self._rows @ self._map.T
-        triplets = self._given
+        triplets = self._triplets
         if triplets is None:
             triplets = nearest_triplets(here, self._codes, learner.neighbours, reporter)
         rounds = self._rounds(TripletMargins(here, triplets))

@@ -17,9 +17,10 @@ from semblance.core.metrics.class_conditional.optimiser import (
     best_hyperparameters,
     usual_hyperparameters,
 )
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 _SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
@@ -100,13 +101,13 @@ class CCML(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        found = labelled_rows(self.title, given.X, given.y)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        found = labelled_rows(self.title, data.X, data.y)
         space = RowSpace(found.X - found.X.mean(axis=0))
         # The learning rates suit numbers of about 1.
         scale = float(np.sqrt(np.square(space.rows).mean()))
         rows = LabelledRows(space.rows / scale, found.codes, found.names)
-        n, reporter = len(rows.X), given.reporter
+        n, reporter = len(rows.X), data.reporter
         batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
         rounds = self.rounds or max(usual, -(-_PASSES * n // batch))
@@ -123,12 +124,12 @@ class CCML(LinearLearner):
 
         def begin(part: LabelledRows, choice: Hyperparameters) -> CCMLOptimiser:
             local = self.locality == "local"
-            return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=given.seed)
+            return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=data.seed)
 
         groups = None
-        if given.groups is not None and given.y is not None:
-            groups = np.asarray(given.groups)[finding_codes(given.y)[0] >= 0]
-        chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=given.seed, tick=tick)
+        if data.groups is not None and data.y is not None:
+            groups = np.asarray(data.groups)[finding_codes(data.y)[0] >= 0]
+        chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=data.seed, tick=tick)
         ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
         while ascent.round < rounds:

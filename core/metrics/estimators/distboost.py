@@ -8,7 +8,7 @@ here it is |p(x) - p(x')|^2 / 2, the same for sharp posteriors. Dissimilar pairs
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,10 @@ from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, training_pairs
-from semblance.core.metrics.training_data.rows import check_different, training_rows
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import Reporter
 
 _EM_ROUNDS = 10
 #: Mixtures drawn before a round, and before the first one, is given up.
@@ -96,25 +97,11 @@ class DistBoost(Learner):
         self.forget = forget
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`. Fitted: ``distance_``."""
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        seed = self.random_state or 0
-        source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
+    def _fit(self, data: TrainingInput) -> None:
+        rows, y, pairs = data.X, data.y, data.pairs
+        source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=data.seed)
         check_different(rows)
-        rng = np.random.default_rng([seed, 1])
+        rng = np.random.default_rng([data.seed, 1])
         clouds = self.clouds or _CLOUDS
         if y is not None and not self.clouds:
             clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
@@ -123,16 +110,13 @@ class DistBoost(Learner):
             tr_lazy("{n:,} pairs of cases in {clouds} clouds", n=len(source), clouds=clouds),
             FEWER_PAIRS,
         )
-        with threadpool_limits(limits=1, user_api="blas"):
-            projection = _whitening(rows, self.components)
-            boosting = Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
-            note = self._boost(boosting, min(clouds, len(rows)), projection, reporter or SILENT)
+        projection = _whitening(rows, self.components)
+        boosting = Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
+        note = self._boost(boosting, min(clouds, len(rows)), projection, data.reporter)
         self.distance_ = boosting.distance(projection)
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints=source.counts(),
             notes=(
                 note,
@@ -140,7 +124,6 @@ class DistBoost(Learner):
             ),
             rounds=len(boosting.weights),
         )
-        return self
 
     def _boost(self, boosting: Boosting, clouds: int, projection: Matrix, reporter: Reporter) -> str:
         for done in range(self.rounds):

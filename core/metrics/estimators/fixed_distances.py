@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import ClassVar
 
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
@@ -14,8 +11,7 @@ from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import begin_card
-from semblance.core.metrics.training_data.rows import training_rows
-from semblance.core.tasks import Reporter
+from semblance.core.metrics.training_data.training_input import TrainingInput
 
 
 class FixedDistance(Learner):
@@ -26,25 +22,9 @@ class FixedDistance(Learner):
     def __init__(self, random_state: int | None = None) -> None:
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """Check rows (n, d) and count findings and patients for the card; see :meth:`Learner.fit`.
-
-        Raises:
-            BadInput: rows no metric can be made of.
-        """
-        rows = training_rows(X, groups)
-        self.distance_ = self._distance(rows.shape[1])
-        self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
-        return self
+    def _fit(self, data: TrainingInput) -> None:
+        self.distance_ = self._distance(data.X.shape[1])
+        self._card: MetricCard = begin_card(self, data)
 
     @abc.abstractmethod
     def _distance(self, n_features: int) -> Distance:

@@ -14,12 +14,13 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.psd import symmetric_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
@@ -78,25 +79,23 @@ class ITML(LinearLearner):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        source = training_pairs(
-            self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
-        )
-        check_different(given.X)
-        space = RowSpace(given.X)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)
+        check_different(data.X)
+        space = RowSpace(data.X)
         check_memory(
             8.0 * _COPIES * len(source) * space.rows.shape[1],
-            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=data.X.shape[1]),
             FEWER_PAIRS,
         )
         z = source.differences(space.rows)
         apart = np.einsum("ij,ij->i", z, z) > 0.0
         if not apart.any():
             raise BadInput("The cases of all pairs have the same features.", "Extract other features first.")
-        order = np.random.default_rng([given.seed, 1]).permutation(np.flatnonzero(apart))
+        order = np.random.default_rng([data.seed, 1]).permutation(np.flatnonzero(apart))
         z, label = z[order], source.label[order]
         state = start_of(z, label)
-        note = self._sweep(state, z, label, space, given.reporter)
+        note = self._sweep(state, z, label, space, data.reporter)
         return LearntMap(_map(state.M, space), (note,), source.counts(), rounds=state.passes)
 
     def _sweep(self, state: State, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter) -> str:

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 
@@ -35,10 +36,10 @@ class LDA(LinearLearner):
         self.components = components
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
+    def _learn(self, data: TrainingInput) -> LearntMap:
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        X, codes, _ = labelled_rows(self.title, given.X, given.y)
+        X, codes, _ = labelled_rows(self.title, data.X, data.y)
         scale = float(np.abs(X - X.mean(axis=0)).max())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.intp]
@@ -51,19 +53,26 @@ class LMNN(LinearLearner):
             paper=0.5,
         ),
         Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
+        TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
 
     def __init__(
-        self, k: int = 3, push: float = 0.5, rounds: int = 100, random_state: int | None = None
+        self,
+        k: int = 3,
+        push: float = 0.5,
+        rounds: int = 100,
+        training_cases: int = 4_000,
+        random_state: int | None = None,
     ) -> None:
+        self.training_cases = training_cases
         self.k = k
         self.push = push
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        X, codes, _ = labelled_rows(self.title, given.X, given.y)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        X, codes, _ = labelled_rows(self.title, data.X, data.y)
         X = X - X.mean(axis=0)
         check_memory(
             8.0 * _COPIES * self.k * X.size,
@@ -90,7 +99,7 @@ class LMNN(LinearLearner):
             lambda L: objective(L, X, codes, targets, self.push),
             np.eye(X.shape[1]),
             rounds=self.rounds,
-            reporter=given.reporter,
+            reporter=data.reporter,
             what=self.title,
             point=lambda number, value, L: linear_point(number, value, L / scale),
         )

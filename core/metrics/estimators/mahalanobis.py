@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
 from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 SHRINKAGE = Parameter(
@@ -34,9 +35,9 @@ class Mahalanobis(LinearLearner):
         self.shrinkage = shrinkage
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        check_different(given.X)
-        centred = given.X - given.X.mean(axis=0)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        check_different(data.X)
+        centred = data.X - data.X.mean(axis=0)
         S, taken = invertible(covariance(centred), centred, self.shrinkage)
         return LearntMap(whitening(S), shrinkage_note(taken, self.shrinkage))
 

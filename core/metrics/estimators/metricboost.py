@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
@@ -29,10 +28,11 @@ from semblance.core.metrics.numerics.largest_distance import largest_squared_dis
 from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
-from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.metrics.training_data.triplets import TripletSource, triplet_source
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import Reporter
 
 #: An eigenvalue below this share of the largest squared length is rounding.
 _NO_EIGENVALUE = 1e-13
@@ -51,7 +51,13 @@ class _Weak(NamedTuple):
 
 
 class MetricBoost(Learner):
-    """Each round adds the direction along which other findings lie farthest beyond a case's own."""
+    """Each round adds the direction along which other findings lie farthest beyond a case's own.
+
+    Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after
+    every round; its objective is the bound prod_t Z_t on the training error (Theorem 1). Fitted: ``distance_``,
+    ``log_bounds_`` (the logarithm of that bound before the first and after every round), ``stopped_`` (why it
+    ended).
+    """
 
     name: ClassVar[str] = "metricboost"
     title: ClassVar[str] = "MetricBoost"
@@ -97,6 +103,7 @@ class MetricBoost(Learner):
             minimum=0,
             paper=0,
         ),
+        TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "triplets"})
 
@@ -108,6 +115,7 @@ class MetricBoost(Learner):
         rounds: int = 20,
         allow_similarity: bool = False,
         anchors: int = 0,
+        training_cases: int = 4_000,
         random_state: int | None = None,
     ) -> None:
         self.weak = weak
@@ -116,45 +124,24 @@ class MetricBoost(Learner):
         self.rounds = rounds
         self.allow_similarity = allow_similarity
         self.anchors = anchors
+        self.training_cases = training_cases
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`; where ``triplets`` are given, findings are only counted.
-
-        ``reporter`` receives a :class:`TrainingPoint` after every round; its objective is the bound
-        prod_t Z_t on the training error (Theorem 1). Fitted: ``distance_``, ``log_bounds_`` (the logarithm
-        of that bound before the first and after every round), ``stopped_`` (why it ended).
-        """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
+    def _fit(self, data: TrainingInput) -> None:
         if self.readout == "votes" and self.weak != "binary":
             raise BadArguments(
                 tr_lazy("Only weak=binary votes, not weak={weak}.", weak=self.weak),
                 "Use readout=mahalanobis with it.",
             )
-        rows = training_rows(X, groups)
-        check_features(min(rows.shape))
-        reporter = reporter or SILENT
-        source = triplet_source(self.title, rows, y, triplets)
+        check_features(min(data.X.shape))
+        source = triplet_source(self.title, data.X, data.y, data.triplets)
         # Beyond n columns all projections of the rows are reached from the span of the rows.
         basis, columns = None, source.X
         if columns.shape[1] > len(columns):
             basis, columns = np.linalg.qr(columns.T)
             columns = np.ascontiguousarray(columns.T)
-        # More threads slow small eigenproblems a hundredfold on a busy machine.
-        with threadpool_limits(limits=1, user_api="blas"):
-            weights = self._weights(source._replace(X=columns - columns.mean(axis=0)))
-            found = _Rounds(self, weights, basis, reporter).run()
+        weights = self._weights(source._replace(X=columns - columns.mean(axis=0)), data.seed)
+        found = _Rounds(self, weights, basis, data.reporter).run()
         self.distance_ = found.distance()
         self.log_bounds_: list[float] = found.log_bounds
         self.stopped_: str = found.stopped
@@ -164,20 +151,16 @@ class MetricBoost(Learner):
             notes.append(tr_lazy("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints=counts,
             notes=tuple(notes),
             rounds=len(found.log_bounds) - 1,
         )
-        return self
 
-    def _weights(self, source: TripletSource) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
+    def _weights(self, source: TripletSource, seed: int) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
         if source.triplets is not None:
             return GivenTriplets(source.X, source.triplets)
         kind = VoteTriplets if self.weak == "binary" else QuadraticTriplets
-        seed = 0 if self.random_state is None else self.random_state
         return kind(source.X, source.codes, self.anchors, seed)
 
 

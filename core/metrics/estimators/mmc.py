@@ -16,12 +16,13 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.mahalanobis import shrinkage_note
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 #: Arrays of pairs x features held at once.
@@ -55,17 +56,15 @@ class MMC(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        source = training_pairs(
-            self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
-        )
-        check_different(given.X)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)
+        check_different(data.X)
         check_memory(
-            8.0 * _COPIES * len(source) * given.X.shape[1],
-            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
+            8.0 * _COPIES * len(source) * data.X.shape[1],
+            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=data.X.shape[1]),
             FEWER_PAIRS,
         )
-        z = source.differences(given.X)
+        z = source.differences(data.X)
         similar, dissimilar = z[source.label > 0], z[source.label < 0]
         if not dissimilar.any():
             raise BadInput("Cases called dissimilar have the same features.", "Extract other features first.")
@@ -79,7 +78,7 @@ class MMC(LinearLearner):
             lambda F: negative_spread(F, apart),
             np.eye(len(white)),
             rounds=self.rounds,
-            reporter=given.reporter,
+            reporter=data.reporter,
             what=self.title,
             point=lambda number, value, F: linear_point(number, value, _unit(F) @ white),
         )

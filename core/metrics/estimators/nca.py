@@ -12,9 +12,11 @@ import numpy as np
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.parameters import Parameter
 
 #: Arrays of n x n numbers scikit-learn holds at once.
@@ -37,18 +39,26 @@ class NCA(LinearLearner):
             maximum=10_000,
         ),
         Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000),
+        TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
 
-    def __init__(self, components: int = 0, rounds: int = 50, random_state: int | None = None) -> None:
+    def __init__(
+        self,
+        components: int = 0,
+        rounds: int = 50,
+        training_cases: int = 4_000,
+        random_state: int | None = None,
+    ) -> None:
+        self.training_cases = training_cases
         self.components = components
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
+    def _learn(self, data: TrainingInput) -> LearntMap:
         from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-        X, codes, _ = labelled_rows(self.title, given.X, given.y)
+        X, codes, _ = labelled_rows(self.title, data.X, data.y)
         check_memory(
             8.0 * _SQUARES * len(X) ** 2,
             tr_lazy(
@@ -58,7 +68,7 @@ class NCA(LinearLearner):
             ),
             tr_lazy("Train on fewer cases, or use ccml."),
         )
-        reporter = given.reporter
+        reporter = data.reporter
         centred = X - X.mean(axis=0)
         scale = float(np.sqrt(np.square(centred).mean()))
         state: dict[str, Any] = {"loss": None, "L": None, "rounds": 0, "stopped": False}
@@ -87,7 +97,7 @@ class NCA(LinearLearner):
             init="pca" if components <= len(X) else "identity",
             max_iter=self.rounds,
             callback=told,
-            random_state=given.seed,
+            random_state=data.seed,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

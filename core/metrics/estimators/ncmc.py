@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
@@ -67,24 +68,25 @@ class NCMC(LinearLearner):
         self.rounds = rounds
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        rows = labelled_rows(self.title, given.X, given.y)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        rows = labelled_rows(self.title, data.X, data.y)
         centred = rows.X - rows.X.mean(axis=0)
         scale = float(np.sqrt(np.square(centred).mean()))
         rows = LabelledRows(centred / scale, rows.codes, rows.names)
         d = rows.X.shape[1]
-        centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
+        centres, owner = centres_of(rows, self.centres, data.seed, data.reporter)
         check_memory(
             8.0 * _COPIES * len(rows.X) * len(centres),
             tr_lazy("Comparing {n:,} cases with {n2:,} centres", n=len(rows.X), n2=len(centres)),
             tr_lazy("Ask for fewer centres, or train on fewer cases."),
         )
-        directions = np.linalg.svd(rows.X, full_matrices=True)[2][: self.components or d]
+        # All d directions, without an n x n array where there are many rows.
+        directions = np.linalg.svd(rows.X, full_matrices=len(rows.X) < d)[2][: self.components or d]
         found = minimise(
             lambda L: negative_log_likelihood(L, rows, centres, owner, self.decay),
             directions / np.sqrt(d),
             rounds=self.rounds,
-            reporter=given.reporter,
+            reporter=data.reporter,
             what=self.title,
             point=lambda number, value, L: linear_point(number, value, L / scale),
         )

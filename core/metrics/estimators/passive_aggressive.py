@@ -29,6 +29,7 @@ from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different, training_rows
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -45,7 +46,12 @@ _POINTS = 50
 
 
 class PassiveAggressive(Learner):
-    """Each pair on the wrong side of its margin moves the metric just far enough."""
+    """Each pair on the wrong side of its margin moves the metric just far enough.
+
+    It learns from r = ``draw`` c (c - 1) pairs of c findings (4.2), and from pairs that are given. The reporter
+    receives a :class:`TrainingPoint` now and then: how many pairs were learnt from, and the share of them that
+    was on the wrong side when it came (predictive 0-1 loss, 4.3.1). Fitted: ``model_``, ``C_``.
+    """
 
     name: ClassVar[str] = "passive_aggressive"
     title: ClassVar[str] = "Passive-aggressive"
@@ -137,50 +143,27 @@ class PassiveAggressive(Learner):
         self._start = (distance, threshold)
         return self
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        """See :meth:`Learner.fit`; r = ``draw`` c (c - 1) pairs of c findings (4.2), and ``pairs``.
-
-        ``reporter`` receives a :class:`TrainingPoint` now and then: pairs seen, and the share of them that
-        was on the wrong side when it came (predictive 0-1 loss, 4.3.1). Fitted: ``model_``, ``C_``.
-        """
-        from threadpoolctl import threadpool_limits
-
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        reporter = reporter or SILENT
-        seed = 0 if self.random_state is None else self.random_state
-        source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
+    def _fit(self, data: TrainingInput) -> None:
+        rows, seed, reporter = data.X, data.seed, data.reporter
+        source = training_pairs(self.title, len(rows), data.y, data.pairs, draw=self.draw, seed=seed)
         check_different(rows)
         base = self._base(rows.shape[1])
         embedded = base.embed(rows)
         space = RowSpace(embedded, plain=self._started is not None)
-        with threadpool_limits(limits=1, user_api="blas"):
-            state = self._initial(space.rows, source)
-            C = self._aggressiveness(state, space.rows, source, seed, reporter)
-            passes = self.passes or usual_passes(len(rows), len(source))
-            order = _order(source, passes, np.random.default_rng([seed, 1]))
-            stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
-            ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
-            self._keep(_whole(state, space), base, C, rows.shape[1])
+        state = self._initial(space.rows, source)
+        C = self._aggressiveness(state, space.rows, source, seed, reporter)
+        passes = self.passes or usual_passes(len(rows), len(source))
+        order = _order(source, passes, np.random.default_rng([seed, 1]))
+        stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
+        ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
+        self._keep(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
             self,
-            len(rows),
-            y=y,
-            groups=groups,
+            data,
             constraints=source.counts(),
             notes=self._notes(ended),
             rounds=self.model_.seen,
         )
-        return self
 
     def partial_fit(
         self,
@@ -204,9 +187,9 @@ class PassiveAggressive(Learner):
         self._check_parameters()
         fitted = hasattr(self, "model_")
         rows = training_rows(X, groups, self.n_features_ if fitted else None)
+        data = TrainingInput(rows, y, pairs, None, groups, reporter or SILENT, self.random_state or 0)
         if pairs is None:
-            seed = 0 if self.random_state is None else self.random_state
-            source = training_pairs(self.title, len(rows), y, None, draw=self.draw, seed=seed)
+            source = training_pairs(self.title, len(rows), y, None, draw=self.draw, seed=data.seed)
         else:
             source = as_pairs(checked_pairs(pairs, len(rows)))
         base = self._base_distance if fitted else self._base(rows.shape[1])
@@ -214,9 +197,9 @@ class PassiveAggressive(Learner):
         state = self.model_.copy() if fitted else self._initial(embedded, source)
         C = self.C or (self.C_ if fitted else FALLBACK_C)
         space = RowSpace(embedded, plain=True)
-        self._go(state, space, iter([source]), len(source), C, base, reporter or SILENT)
+        self._go(state, space, iter([source]), len(source), C, base, data.reporter)
         self._keep(state, base, C, rows.shape[1])
-        card = self._card if fitted else begin_card(self, len(rows), y=y, groups=groups)
+        card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
         self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.seen)
         return self

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 
@@ -40,12 +41,12 @@ class PrincipalComponents(LinearLearner):
         self.variance = variance
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        n, d = given.X.shape
-        step = PCA(self.components or min(n, d)).fit(given.X)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        n, d = data.X.shape
+        step = PCA(self.components or min(n, d)).fit(data.X)
         kept = len(step.components_)
         if not self.components:
-            scores = step.transform(given.X).var(axis=0)
+            scores = step.transform(data.X).var(axis=0)
             kept = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
             kept = min(kept, len(step.components_))
         return LearntMap(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))

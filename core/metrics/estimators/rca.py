@@ -16,10 +16,11 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, TrainingInput
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.int64]
@@ -41,10 +42,10 @@ class RCA(LinearLearner):
         self.shrinkage = shrinkage
         self.random_state = random_state
 
-    def _learn(self, given: TrainingInput) -> LearntMap:
-        chunklets = chunklets_of(self.title, len(given.X), given.y, given.pairs)
-        check_different(given.X)
-        centred = about_chunklets(given.X, chunklets)
+    def _learn(self, data: TrainingInput) -> LearntMap:
+        chunklets = chunklets_of(self.title, len(data.X), data.y, data.pairs)
+        check_different(data.X)
+        centred = about_chunklets(data.X, chunklets)
         if not centred.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
         S, taken = invertible(covariance(centred), centred, self.shrinkage)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.evaluation.data import EvaluationData, stratified_subset
+from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import accuracy_after_steps
 from semblance.core.evaluation.splits import HoldOut, Rows, holdout, patient_codes
 from semblance.core.language import as_lazy, tr_lazy
@@ -16,6 +16,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.registry import learner_class, make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT, Reporter
 
 PLAIN = "euclidean"
@@ -146,7 +147,7 @@ def _parts(train: EvaluationData, extractor: str, seed: int) -> list[_Part]:
 def _sample(data: EvaluationData, most: int, seed: int) -> EvaluationData:
     if data.n_cases <= most:
         return data
-    return data.rows(stratified_subset(data.y, max(most, len(data.findings)), seed))
+    return data.rows(stratified_sample(data.y, max(most, len(data.findings)), seed))
 
 
 class _Quiet(Reporter):

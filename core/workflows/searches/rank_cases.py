@@ -23,7 +23,7 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import trust
@@ -67,7 +67,7 @@ class RankedSearch:
     search: Search
     result: SearchResult
     shifts: tuple[int, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     trust: float = 0.0
     refused: BadInput | None = None
@@ -97,7 +97,7 @@ def rank_cases(
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     loaded = open_metric(library, search.metric, reporter, without=search.without)
     check_marks(loaded, search.query, marks)
-    entries = loaded.ledger(search.ledger).entries_without_shown if search.ledger else ()
+    entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
@@ -154,7 +154,7 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    library: Path, search: Search, teaching: Sequence[Entry], reporter: Reporter = SILENT
+    library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
     """The query of ``search`` beside all cases, with its examples and concepts and what ``teaching`` refines.
 
@@ -162,7 +162,7 @@ def compare_query(
         BadArguments, BadInput: as :func:`rank_cases`.
     """
     loaded = open_metric(library, search.metric, reporter, without=search.without)
-    if not teaching and not search.moved:
+    if not teaching and not search.is_shifted:
         return _ask_metric(loaded, search)
     try:
         session = open_refinement(library, search.metric, reporter, without=search.without)
@@ -182,7 +182,9 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     )
 
 
-def _ask_refined(session: RefinementSession, search: Search, teaching: Sequence[Entry]) -> UnmarkedComparison:
+def _ask_refined(
+    session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
+) -> UnmarkedComparison:
     """With examples and concepts, under the metric that other searches' judgements and comparisons refine."""
     loaded = session.loaded
     shifted = shift_query(session, search)
@@ -243,6 +245,7 @@ def _result(
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
+        len(loaded.cases),
         NO_MARKS if marked is None else marked.marks,
     )
 

@@ -24,8 +24,8 @@ from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, re
 from semblance.core.metrics.storage import save_metric
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
-from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.ledger import Entry, Ledger
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import Ledger, LedgerEntry
 from semblance.core.searches.marks import is_mark, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -166,8 +166,8 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
 def _influence_of_marks(
     library: Path,
     search: Search,
-    marking: Sequence[Entry],
-    teaching: Sequence[Entry],
+    marking: Sequence[LedgerEntry],
+    teaching: Sequence[LedgerEntry],
     k: int,
     reporter: Reporter,
 ) -> list[Influence]:
@@ -188,7 +188,7 @@ def _influence_of_marks(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Entry]) -> FeedbackIndex:
+def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> FeedbackIndex:
     marks = marks_of((entry.judgement for entry in marking), search.query)
     marked = order_by_marks(compared, marks, search.strength)
     if marked is not None:
@@ -198,7 +198,7 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Entry]
 
 
 def _influence_of_teaching(
-    library: Path, search: Search, teaching: Sequence[Entry], k: int, reporter: Reporter
+    library: Path, search: Search, teaching: Sequence[LedgerEntry], k: int, reporter: Reporter
 ) -> list[Influence]:
     """On the order by the metric that comparisons and other searches' judgements refine."""
     session = open_refinement(library, search.metric, reporter, without=search.without)
@@ -214,7 +214,7 @@ def _influence_of_teaching(
         vector,
         k=k,
         strength=search.strength,
-        beginning=session.space.beginning,
+        initial_weights=session.space.beginning,
         reporter=reporter,
     )
     rows = session.loaded.rows[near]
@@ -296,7 +296,7 @@ def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[s
     Raises:
         BadInput: the case is the query.
     """
-    kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
+    kind = JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE
     return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 
@@ -306,7 +306,7 @@ def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
     Raises:
         BadInput: two of the three are the same.
     """
-    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
 
 
 def _named(query: Query, case: str) -> tuple[str, str]:

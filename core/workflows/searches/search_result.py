@@ -39,10 +39,11 @@ class RankedCase:
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``others``: the nearest cases with another finding than most of the nearest have. ``warnings`` say what
-    about the query makes the ranking doubtful. ``marks`` re-ordered the ranking: distances stay those of the
-    metric, and ``counts`` and ``vote`` are those of the ranking without them. What a person marks may follow the
-    findings they see, and would then only give their own opinion back to them.
+    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library: while
+    it is being measured these are more. ``others``: the nearest cases with another finding than most of the
+    nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
+    ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
+    them. What a person marks may follow the findings they see, and would then only give their own opinion back.
     """
 
     query: Query
@@ -58,6 +59,7 @@ class SearchResult:
     vote: Vote = field(default_factory=Vote)
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
+    cases: int = 0
     marks: Marks = NO_MARKS
 
     def to_json(self) -> dict[str, Any]:
@@ -67,6 +69,7 @@ class SearchResult:
             "metric": self.metric,
             "results": [_case_json(case) | (_near_json(case) if self.marks else {}) for case in self.ranked],
             "compared": self.compared,
+            "cases": self.cases,
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
             "vote": {**self.vote.to_json(), "counts": self.counts},
             "no_good_match": self.no_good_match,

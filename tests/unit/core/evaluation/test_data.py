@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.builtin_tables import NAMES, builtin_table
-from semblance.core.evaluation.data import EvaluationData, prepare, stratified_subset
+from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.findings_map import parse_findings_map
 
 
@@ -51,22 +49,6 @@ def test_one_finding_alone_cannot_be_evaluated():
         prepare(nodules(), findings=parse_findings_map("1,2,3,4,5=all"))
     with pytest.raises(BadInput, match="no findings"):
         prepare(EvaluationData(np.zeros((2, 1)), np.array(["", ""])))
-
-
-@given(
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6), share=st.floats(0, 1), seed=st.integers(0, 9)
-)
-def test_a_subset_is_stratified_and_seeded(sizes, share, seed):
-    y = np.array([str(finding) for finding, size in enumerate(sizes) for _ in range(size)])
-    n = max(len(sizes), round(share * len(y)))
-    rows = stratified_subset(y, n, seed)
-    assert len(set(rows.tolist())) == n
-    np.testing.assert_array_equal(rows, stratified_subset(y, n, seed))
-    taken = np.array([(y[rows] == str(finding)).sum() for finding in range(len(sizes))])
-    assert (taken >= 1).all()
-    ideal = np.array(sizes) * n / len(y)
-    assert (taken >= np.floor(ideal) - (ideal < 1).sum() - 1e-9).all()
-    assert (taken <= np.maximum(1, np.ceil(ideal) + 1e-9)).all()
 
 
 def test_max_cases():

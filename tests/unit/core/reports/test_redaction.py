@@ -89,7 +89,7 @@ def test_short_ids_leave_words_alone() -> None:
 def test_ids_are_not_found_within_longer_ones() -> None:
     document = report(notes=("12345678", "12345"), patients=("12345",))
     assert document.notes == ("12345678", "[1]")
-    assert "Patient ids inside texts are numbers in brackets." in document.removed
+    assert "Patient ids inside texts are replaced by numbers in brackets." in document.removed
     document = report(ranking=(row(1, case_id="t/c1", path=None),), notes=("t/c12 and t/c1",))
     assert document.notes == ("t/c12 and Case 2",)
 

@@ -156,7 +156,7 @@ def test_files_that_disappear_grow_or_shrink_while_they_are_read(folder, tmp_pat
     assert result.added == 2
     reasons = failed(result)
     assert set(reasons) == {"gone.png", "shrinks.png", "becomes.png"}
-    assert "is not there" in reasons["gone.png"]
+    assert "does not exist" in reasons["gone.png"]
     again = import_source(folder, tmp_path / "lib")
     assert (again.added, again.unchanged) == (0, 2)
 

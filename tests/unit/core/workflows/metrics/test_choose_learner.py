@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.evaluation.data import EvaluationData, stratified_subset
+from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import table_data
 from semblance.core.library.importers.read_table import read_table
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.workflows.metrics.choose_learner import (
     SHORT_LIST,
     LearnerValidation,
@@ -19,7 +20,7 @@ def test_many_findings_make_another_learner_win_than_two(data):
     for name, cases in (("ionosphere", 351), ("letter", 4000)):
         table = table_data(read_table(data / "tables" / f"{name}.csv"), name)
         if table.n_cases > cases:
-            table = table.rows(stratified_subset(table.y, cases, 0))
+            table = table.rows(stratified_sample(table.y, cases, 0))
         chosen[name] = validate_learners(table, "raw")
     assert chosen["ionosphere"].best == "bdm_v"
     assert chosen["letter"].best in ("boostmetric", "ccml")

@@ -1,0 +1,24 @@
+"""What a learner is fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingInput:
+    """What there is to learn from, checked: ``X`` (n, d); see :meth:`semblance.core.metrics.learner.Learner.fit`."""
+
+    X: Matrix
+    y: npt.ArrayLike | None
+    pairs: npt.NDArray[np.int64] | None
+    triplets: npt.NDArray[np.int64] | None
+    groups: npt.ArrayLike | None
+    reporter: Reporter
+    seed: int

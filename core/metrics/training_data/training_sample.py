@@ -1,0 +1,151 @@
+"""The training cases a learner is fitted on where there are more than it learns anything further from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.parameters import Parameter
+
+Rows = npt.NDArray[np.int64]
+
+#: A parameter of the learners whose cost grows faster than the number of cases.
+TRAINING_CASES = Parameter(
+    "training_cases",
+    4_000,
+    "Train on a stratified sample of this many cases where there are more; 0: on all.",
+    minimum=0,
+)
+
+
+def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tuple[str, ...]]:
+    """``data`` with about ``most`` cases, and what the card says of that; unchanged where it has no more.
+
+    Cases named by pairs or triplets are in the sample, the others are drawn by :func:`stratified_sample`.
+    """
+    n = len(data.X)
+    y = None if data.y is None else np.asarray(data.y)
+    # Findings that are not one a case are for the learner to refuse.
+    if not most or n <= most or (y is not None and y.shape != (n,)):
+        return data, ()
+    constrained = _constrained_rows(data)
+    others = np.setdiff1d(np.arange(n), constrained)
+    groups = None if data.groups is None else np.asarray(data.groups)
+    rows = constrained
+    if len(others) and len(constrained) < most:
+        strata = (np.zeros(n, dtype=np.int64) if y is None else finding_codes(y)[0])[others]
+        size = most - len(constrained)
+        if len(constrained):
+            size = max(size, len(np.unique(strata)))
+        drawn = stratified_sample(strata, size, data.seed, None if groups is None else groups[others])
+        rows = np.union1d(constrained, others[drawn])
+    if len(rows) == n:
+        return data, ()
+    place = np.full(n, -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    by_patient = groups is not None and any(group not in (None, "") for group in groups.tolist())
+    note = tr_lazy(
+        "Trained on {sample:,} of {n:,} cases, {how}, seed {seed}.",
+        sample=len(rows),
+        n=n,
+        how=tr_lazy("stratified by finding, whole patients")
+        if by_patient
+        else tr_lazy("stratified by finding"),
+        seed=data.seed,
+    )
+    sample = replace(
+        data,
+        X=data.X[rows],
+        y=None if y is None else y[rows],
+        groups=None if groups is None else groups[rows],
+        pairs=None if data.pairs is None else _renumbered(data.pairs, place, 2),
+        triplets=None if data.triplets is None else _renumbered(data.triplets, place, 3),
+    )
+    return sample, (note,)
+
+
+def stratified_sample(
+    strata: npt.NDArray[np.generic], n: int, seed: int, groups: npt.NDArray[np.generic] | None = None
+) -> npt.NDArray[np.intp]:
+    """``n`` ascending rows with the ``strata`` (m,) in proportion, at least one of each; the same for one seed.
+
+    With ``groups`` (m,), "" or ``None`` where unknown, whole groups are drawn, as many as fit into ``n``, or one
+    of a stratum that nothing else represents. A group belongs to the rarest of its strata.
+
+    Raises:
+        BadArguments: ``n`` is below the number of strata.
+    """
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    if n < len(counts):
+        raise BadArguments(
+            tr_lazy("{n} cases cannot hold {n2} findings.", n=n, n2=len(counts)),
+            tr_lazy("Ask for at least {n} cases.", n=len(counts)),
+        )
+    rng = np.random.default_rng(seed)
+    units = None if groups is None else _unit_numbers(groups.tolist())
+    if units is not None and int(units.max()) + 1 < len(units):
+        return _whole_units(codes, counts, units, n, rng)
+    ideal = counts * (min(n, len(codes)) / len(codes))
+    takes = np.maximum(1, np.floor(ideal).astype(np.intp))
+    while takes.sum() != min(n, len(codes)):
+        step = 1 if takes.sum() < n else -1
+        able = takes < counts if step > 0 else takes > 1
+        takes[np.where(able, step * (ideal - takes), -np.inf).argmax()] += step
+    chosen = [
+        rng.permutation(np.flatnonzero(codes == stratum))[:take]
+        for stratum, take in enumerate(takes.tolist())
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def _whole_units(
+    codes: npt.NDArray[np.intp],
+    counts: npt.NDArray[np.intp],
+    units: npt.NDArray[np.intp],
+    n: int,
+    rng: np.random.Generator,
+) -> npt.NDArray[np.intp]:
+    sizes = np.bincount(units)
+    rarest = np.full(len(sizes), np.iinfo(np.intp).max)
+    np.minimum.at(rarest, units, np.argsort(np.argsort(counts, kind="stable"))[codes])
+    chosen = np.zeros(len(sizes), dtype=np.bool_)
+    for stratum in np.unique(rarest):
+        members = rng.permutation(np.flatnonzero(rarest == stratum))
+        reached = np.cumsum(sizes[members])
+        fitting = int(np.searchsorted(reached, reached[-1] * min(1.0, n / len(codes)), side="right"))
+        chosen[members[: max(1, fitting)]] = True
+    return np.flatnonzero(chosen[units])
+
+
+def _unit_numbers(groups: Iterable[object]) -> npt.NDArray[np.intp]:
+    """(m,) a number for each group; a row without one is a unit of its own."""
+    numbers: dict[tuple[object, int], int] = {}
+    keys = ((group, -1) if group not in (None, "") else ("", row) for row, group in enumerate(groups))
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+def _constrained_rows(data: TrainingInput) -> Rows:
+    tables = [np.asarray(data.pairs)[:, :2].ravel()] if data.pairs is not None and len(data.pairs) else []
+    if data.triplets is not None and len(data.triplets):
+        tables.append(np.asarray(data.triplets).ravel())
+    named: Rows = (
+        np.unique(np.concatenate(tables)).astype(np.int64) if tables else np.empty(0, dtype=np.int64)
+    )
+    return named[(named >= 0) & (named < len(data.X))]
+
+
+def _renumbered(table: Rows, place: Rows, columns: int) -> Rows:
+    """``table`` of rows in its first ``columns`` for the sample; rows that do not exist stay, to be refused."""
+    out = np.array(table)
+    if out.ndim == 2 and out.shape[1] >= columns:
+        rows = out[:, :columns]
+        known = (rows >= 0) & (rows < len(place))
+        out[:, :columns] = np.where(known, place[np.where(known, rows, 0)], rows)
+    return out
