@@ -86,6 +86,8 @@ def import_source(
     ``there``: it is expected to be, as for a window that shows it. In the place of one that was removed, or
     on a disk that is gone, no empty one is made.
 
+    The reporter's partial results are the numbers of cases that are in the library, after every batch.
+
     Importing again adds only what is new; a changed image replaces its case and its numbers. Cancelling
     keeps every finished batch.
 
@@ -160,6 +162,7 @@ class _Import:
                 self.reporter.check_cancelled()
                 self._import(batch, unfinished, decoders)
                 self._progress()
+                self.reporter.partial(len(self.met))
         self._write_rejected()
         self._tidy()
         summary = self.library.summary()
