@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -84,10 +84,10 @@ class ImportDialog(Dialog):
         self.add_button = accept_button(tr("Add the cases"))
         self.add_button.clicked.connect(self.accept)
         self._folder.textChanged.connect(lambda text: self.add_button.setEnabled(bool(text.strip())))
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(header)
         column.addLayout(fields)
-        column.addLayout(go_or_cancel(self, self.add_button))
+        column.addLayout(action_row(self, self.add_button))
         self._show_kind()
 
     def kind(self) -> str:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -73,10 +73,10 @@ class ReportDialog(Dialog):
         self._problem.hide()
         self.write = accept_button(tr("Create report…"))
         self.write.clicked.connect(self._write)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(self._rows)
         column.addWidget(self._problem)
-        column.addLayout(go_or_cancel(self, self.write))
+        column.addLayout(action_row(self, self.write))
         self._update()
 
     def cases(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.research.titles import cases_title, learner_title, score_title
@@ -40,7 +40,7 @@ class ResultTable(QTableWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        for_reading(self)
+        make_read_only(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setItemDelegate(_Delegate(self))
         head = self.horizontalHeader()

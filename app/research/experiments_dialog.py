@@ -26,7 +26,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import give_size
+from semblance.app.widgets.dialog import resize_dialog
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
@@ -57,7 +57,7 @@ class ExperimentsDialog(Dialog):
         self._failure = ""
         self.setWindowTitle(tr("Experiments"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
-        give_size(self, *_SIZE)
+        resize_dialog(self, *_SIZE)
         settings, state = context.settings, context.state
         self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
         self.name = QLineEdit(self._free_name())
@@ -88,7 +88,7 @@ class ExperimentsDialog(Dialog):
         self.badge = Badge("held-out")
         self.results = ExperimentResults(context)
         empty = EmptyState()
-        empty.say(
+        empty.show_message(
             tr("No results yet"),
             tr(
                 "Tick cases, learners and protocols, and press Run. Each finished cell is saved at once. "

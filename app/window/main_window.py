@@ -35,7 +35,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.tab_order import move_on
+from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import StartPage
@@ -120,7 +120,7 @@ class MainWindow(QMainWindow):
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return move_on(self, forward)
+        return focus_next(self, forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # From the bar on top, where Tab leads from a page on the whole window.

@@ -15,7 +15,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
@@ -84,10 +84,12 @@ class DisagreementTable(QWidget):
         self.table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
         self.table.selectRow(0)
 
-    def say(self, title: str, text: str, button: str = "", then: Callable[[], object] | None = None) -> None:
+    def show_message(
+        self, title: str, text: str, button: str = "", then: Callable[[], object] | None = None
+    ) -> None:
         """Why there is no table."""
         self.model.show_lines(no_cases(), ("", ""), ())
-        self._empty.say(title, text, button, then)
+        self._empty.show_message(title, text, button, then)
         self._pages.setCurrentIndex(0)
 
     def _restyle(self) -> None:
@@ -101,7 +103,7 @@ class _Table(QTableView):
 
     def __init__(self) -> None:
         super().__init__()
-        for_reading(self)
+        make_read_only(self)
         self.setSortingEnabled(True)
         self.setAccessibleName(tr("Queries on which the two metrics disagree"))
         head = self.horizontalHeader()

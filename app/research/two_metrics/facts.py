@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWi
 from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
+from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.nearest_chips import NEAREST
@@ -119,10 +119,10 @@ class TwoMetricsFacts(QWidget):
     def _tell_votes(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
             words, tip = estimate_caution(vote)
-            caution.say(f"{name}: {words}" if words else "", tip)
+            caution.show_message(f"{name}: {words}" if words else "", tip)
         knowing = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
         self._trained.setVisible(bool(knowing))
-        self._trained.setToolTip(plain_tip("\n".join([TRAINED, *knowing])))
+        self._trained.setToolTip(plain_tip("\n".join([TRAINED_ON_QUERY, *knowing])))
 
     def _tell_badge(self, scored: Sequence[ScoredMetric | None], *, shown: bool) -> None:
         known = [one for one in scored if one is not None and one.scores is not None]

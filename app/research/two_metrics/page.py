@@ -115,7 +115,7 @@ class TwoMetricsPage(FullPage):
         right.addWidget(self._pages, 1)
         body = hbox()
         body.addWidget(self._left)
-        body.addWidget(HLine(upright=True))
+        body.addWidget(HLine(vertical=True))
         body.addLayout(right, 1)
         page = vbox(self)
         page.addWidget(self.header)
@@ -242,7 +242,7 @@ class TwoMetricsPage(FullPage):
 
     def _say(self, title: str, text: str) -> None:
         self._compared = None
-        self._empty.say(title, text)
+        self._empty.show_message(title, text)
         self._pages.setCurrentWidget(self._empty)
         self._show()
 
@@ -274,7 +274,7 @@ class TwoMetricsPage(FullPage):
         refined = REFINED in (left, right)
         if refined and self._of_others == ((), 0.0, ()):
             self._all_due = True
-            self.every.say(
+            self.every.show_message(
                 tr("There is nothing to show for other queries"),
                 tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
             )
@@ -301,7 +301,7 @@ class TwoMetricsPage(FullPage):
         if job is None:
             return
         self._all_due, self._asked_with = False, self._of_others
-        self.every.say(
+        self.every.show_message(
             tr("Searching with every case under both metrics"),
             tr("This continues in the background."),
             tr("Cancel"),
@@ -309,12 +309,16 @@ class TwoMetricsPage(FullPage):
         )
         job.done.connect(self._found)
         job.failed.connect(
-            lambda error: self.every.say(error.message, error.hint or "", tr("Search again"), self.ask_all)
+            lambda error: self.every.show_message(
+                error.message, error.hint or "", tr("Search again"), self.ask_all
+            )
         )
         job.cancelled.connect(lambda: self._cancelled(job))
 
     def _cancelled(self, job: Job) -> None:
-        self.every.say(tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.ask_all)
+        self.every.show_message(
+            tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.ask_all
+        )
 
     def _found(self, found: Disagreements) -> None:
         self.every.show_found(self._state.columns, self.metrics, found)

@@ -28,7 +28,7 @@ class QueryImage:
         """Show the present query; its image is read once."""
         query = self._state.query
         source = None if query is None else QuerySource(self._state.path, query.case, query.image)
-        self._header.set_second("" if source is None else source.label(self._state.columns))
+        self._header.set_subtitle("" if source is None else source.label(self._state.columns))
         if source != self._source:
             self._source, self._viewed = source, None
             self._read()

@@ -16,7 +16,7 @@ class CompareHeader(ImageHeader):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self._chip = FindingChip(-1, "?")
-        self._row.insertWidget(self._row.indexOf(self._second) + 1, self._chip)
+        self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
         self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
         self.add_action(self._distance)
 
@@ -24,14 +24,14 @@ class CompareHeader(ImageHeader):
         self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
     ) -> None:
         self.set_title(title)
-        self.set_second(name)
+        self.set_subtitle(name)
         self._chip.set_finding(code, letter, finding or tr("finding not given"))
         self._distance.setText(distance)
 
     @property
     def title(self) -> str:
         """Title and name."""
-        return f"{self._title.text()} {self._second.text()}".strip()
+        return f"{self._title.text()} {self._subtitle.text()}".strip()
 
     def show_problem(self, problem: str) -> None:
         """Show why there is no image, in place of the distance."""

@@ -180,7 +180,7 @@ class ComparePage(FullPage):
             return
         self._place = place
         case, columns = self._ranked[place], self._state.columns
-        self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
+        self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._ranked))
         index = columns.index_of_row(case_row)

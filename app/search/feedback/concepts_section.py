@@ -174,7 +174,7 @@ class ConceptRow(QWidget):
         marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
         marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
-        self.strength.set_short(_short_reason(facts))
+        self.strength.set_short_text(_short_reason(facts))
         self.strength.setText(
             translate(facts.why) if facts.strength is None else strength_text(facts.strength)
         )

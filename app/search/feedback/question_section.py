@@ -43,7 +43,7 @@ class QuestionSection(QWidget):
         self.setProperty("ring", "inside")
         self.header = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
         self.query = ImageButton(tr("Query"))
-        self.query.set_still()
+        self.query.set_inert()
         self.first = ImageButton(tr("Left"), "←")
         self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))

@@ -107,7 +107,7 @@ class QuestionsPage(FullPage):
     def _lay_out_page(self) -> None:
         body = hbox()
         body.addWidget(self._pages, 1)
-        body.addWidget(HLine(upright=True))
+        body.addWidget(HLine(vertical=True))
         body.addWidget(self.progress)
         page = vbox(self)
         page.addWidget(self.header)
@@ -181,16 +181,16 @@ class QuestionsPage(FullPage):
         for button in self.buttons.values():
             button.setEnabled(question is not None)
         if problem is not None:
-            self._empty.say(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
+            self._empty.show_message(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
         elif question is None:
-            self._empty.say("", tr("Finding the most useful question…"))
+            self._empty.show_message("", tr("Finding the most useful question…"))
         self._pages.setCurrentIndex(0 if question is None else 1)
         if question is None:
             return
         query = self._state.query
         is_query = query is not None and query.case == question.query
         self.headers[0].set_title(tr("Query") if is_query else tr("Another query"))
-        self.header.set_second(tr("Which case is like the query? Answer by what matters to you."))
+        self.header.set_subtitle(tr("Which case is like the query? Answer by what matters to you."))
         for place, case in enumerate((question.query, question.first, question.second)):
             if self._shown[place] != case:
                 self._shown[place] = case
@@ -257,8 +257,8 @@ class _QuestionHeader(ImageHeader):
 
     def set_name(self, name: str) -> None:
         self._label = name
-        self.set_second(name)
+        self.set_subtitle(name)
 
     def show_problem(self, problem: str) -> None:
         """Show why there is no image, beside the name."""
-        self.set_second(f"{self._label} {problem}".strip())
+        self.set_subtitle(f"{self._label} {problem}".strip())

@@ -27,7 +27,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import enable
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
@@ -192,21 +192,21 @@ class RefinePanel(Panel):
         if ranked_search is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
             if state.library is not None and state.metric is None:
-                self._empty.say(
+                self._empty.show_message(
                     tr("No metric yet"),
                     tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
                     self.train_requested.emit,
                 )
             else:
-                self._empty.say(
+                self._empty.show_message(
                     tr("Search with a case"),
                     tr("Then mark similar cases. The order changes with every mark."),
                 )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Marks cannot refine this metric"),
                 tr(
                     "{why} Select another metric at the top, or train one.",
@@ -218,7 +218,7 @@ class RefinePanel(Panel):
             self._show_page(self._empty)
             return
         if state.library is not None and not state.library.writable and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Read-only"),
                 tr("Judgements are saved in the library. Copy it to a folder with write permission."),
             )
@@ -242,7 +242,7 @@ class RefinePanel(Panel):
         self.scores.follow(ranked_search)
         writable = state.library is not None and state.library.writable
         judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
-        enable(
+        enable_widgets(
             {
                 self.save: judged and writable and state.refusal is None,
                 self.undo: judged and writable,

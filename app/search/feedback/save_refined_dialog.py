@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import accept_button, cancel_button, column_of, form
+from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, form
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
@@ -69,7 +69,7 @@ class SaveRefinedDialog(Dialog):
         buttons.addStretch(1)
         buttons.addWidget(cancel_button(self))
         buttons.addWidget(self.save_button)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(fields)
         column.addLayout(buttons)
         self._name.textChanged.connect(self._validate)

@@ -307,7 +307,7 @@ class FullSizePage(FullPage):
 
     def _show_case(self) -> None:
         source, loaded = self._source, self._loaded
-        self.header.set_second(source.label(self._state.columns) if source is not None else "")
+        self.header.set_subtitle(source.label(self._state.columns) if source is not None else "")
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
         )

@@ -293,7 +293,7 @@ class QueryPanel(Panel):
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
         has_query = self._source is not None
-        self.header.set_second(self._source.label(self._state.columns) if self._source else "")
+        self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
         self.more.setVisible(has_query)
         self.full_size.setVisible(self._loaded is not None)

@@ -25,7 +25,7 @@ from semblance.app.search.saved import saved_searches
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import accept_button, column_of, give_size
+from semblance.app.widgets.dialog import accept_button, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.tab_order import Dialog
@@ -47,7 +47,7 @@ class SearchesDialog(Dialog):
         self._deleted: list[tuple[str, str]] = []
         self.setWindowTitle(tr("Searches"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        give_size(self, 560, 460)
+        resize_dialog(self, 560, 460)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Saved searches, newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
@@ -89,7 +89,7 @@ class SearchesDialog(Dialog):
         buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         buttons.addWidget(self.open_button)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addWidget(self._pages, 1)
         column.addLayout(undo_row)
         column.addLayout(buttons)

@@ -26,7 +26,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.app.widgets.work_notice import extracting
+from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.query import Query
@@ -178,7 +178,7 @@ class RankingPanel(Panel):
         compared_text = "" if ranking is None else self._compared_text(ranking)
         tip = tr("The others have no features. Choose Metric > Extract features….")
         short = "" if ranking is None else format_number(ranking.compared, ",")
-        self.header.set_second(self.status_text, short, tip=tip if compared_text else "")
+        self.header.set_subtitle(self.status_text, short, tip=tip if compared_text else "")
         self._show_hidden_counts()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
@@ -190,7 +190,7 @@ class RankingPanel(Panel):
         is_same_query, self._shown = ranking.query == self._shown, ranking.query
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
         glide = is_same_query and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_model(self._case_model(ranking, columns), keep_place=is_same_query, glide=glide)
+        self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=glide)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
         self.notice.show_ranking(ranking, self._state.no_match_rate)
@@ -231,7 +231,7 @@ class RankingPanel(Panel):
         group = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
         if group is not None and group.alike:
             self._expanded ^= {group.row}
-            self.grid.set_model(self._case_model(ranking, self._state.columns), keep_place=True)
+            self.grid.set_model(self._case_model(ranking, self._state.columns), keep_scroll=True)
 
     def _select_case(self, case_row: int) -> None:
         """Make a case with a different diagnosis current, if it is ranked."""
@@ -258,7 +258,7 @@ class RankingPanel(Panel):
             alike,
             ranks,
             shifts if any(case_shifts) else None,
-            full=_bar_maximum(distances),
+            full_distance=_bar_maximum(distances),
             judgements=self.card_feedback.marks(),
         )
 
@@ -295,18 +295,18 @@ class RankingPanel(Panel):
         self._pages.setCurrentWidget(self._empty)
         library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
-            self._empty.say(
+            self._empty.show_message(
                 tr("No cases yet"), tr("Choose File > Add a folder to this library… to add images.")
             )
         elif not library.writable and self._state.metric is None:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No metric to search with"),
                 tr("The library is read-only. Copy it to a folder with write permission and train there."),
             )
         elif self._state.extracting and self._state.metric is None:
-            self._empty.say(*extracting(self._state))
+            self._empty.show_message(*extraction_message(self._state))
         elif not library.feature_sets:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No features yet"),
                 tr(
                     "Features are the numbers cases are compared by. "
@@ -316,25 +316,27 @@ class RankingPanel(Panel):
                 self.extract_requested.emit,
             )
         elif self._state.metric is None and training is not None and training.running:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Training {name}", name=training.name),
                 tr("When it is done, double-click a case in the library to search with it."),
             )
         elif self._state.metric is None:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No metric yet"),
                 tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
                 tr("Train a metric"),
                 self.train_requested.emit,
             )
         elif self._pending_query is not None:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Searching"), tr("The first search takes longer, because the library is read once.")
             )
         elif self._state.query is not None:
-            self._empty.say(tr("No results yet"), tr("Choose Search > Search again (F5) to update it."))
+            self._empty.show_message(
+                tr("No results yet"), tr("Choose Search > Search again (F5) to update it.")
+            )
         else:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Search with a case"), tr("Double-click a case in the library, or drop an image on Query.")
             )
 

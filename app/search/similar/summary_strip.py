@@ -13,9 +13,9 @@ from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
+from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.nearest_chips import NearestChips, chip_of
+from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import count_label, format_number, localise_number, tr, tr_name
@@ -79,7 +79,7 @@ class SummaryStrip(QFrame):
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._support = ElidedLabel(tr("Support, not a diagnosis"), role="small")
-        self._support.set_short(SUPPORT_SHORT)
+        self._support.set_short_text(SUPPORT_SHORT)
         self._support.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = hbox(spacing=6)
@@ -119,7 +119,7 @@ class SummaryStrip(QFrame):
         if missing:
             texts.append(tr("{n} not given", n=missing))
         letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
-        self._counts.set_short(", ".join([*letters, *texts[len(letters) :]][:4]))
+        self._counts.set_short_text(", ".join([*letters, *texts[len(letters) :]][:4]))
         counts = ", ".join(texts[:4])
         hidden = len(texts) - 4
         self._counts.setText(counts if hidden < 1 else tr("{counts} and {n} more", counts=counts, n=hidden))
@@ -127,7 +127,7 @@ class SummaryStrip(QFrame):
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        self.caution.say(*estimate_caution(vote if estimated else Vote()))
+        self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
         below = self.caution.sizeHint().height() + CAUTION_SPACING if estimated and vote.caution else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
         self._note.setVisible(not estimated)
@@ -135,14 +135,14 @@ class SummaryStrip(QFrame):
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:
             self._note.setText(tr("No close match, no estimate"))
-            self._note.set_short(tr("No close match in this library"))
+            self._note.set_short_text(tr("No close match in this library"))
             self._note.set_tip(
                 tr("The nearest case is farther from the query than is usual in this library.")
             )
         else:
             why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
             self._note.setText(tr("Counts only: {why}", why=why))
-            self._note.set_short(why)
+            self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))
         self._fit_counts()
 
@@ -172,10 +172,10 @@ class SummaryStrip(QFrame):
             f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
         )
         share, interval = vote.probability, (low, high)
-        ends: tuple[ScaleEnd, ScaleEnd] = (None, chip_of(vote.finding, columns))
+        ends: tuple[ScaleEnd, ScaleEnd] = (None, finding_code(vote.finding, columns))
         if not several:
             first, second_finding = vote.findings
-            ends = (chip_of(first, columns), chip_of(second_finding, columns))
+            ends = (finding_code(first, columns), finding_code(second_finding, columns))
             if vote.finding == first:
                 share, interval = 1.0 - share, (1.0 - high, 1.0 - low)
         self.scale.set_estimate(share, interval, ends)
@@ -194,7 +194,7 @@ class SummaryStrip(QFrame):
             self.badge.set_kind("stale")
         elif vote.trained:
             self.badge.set_kind("training", "" if narrow else tr("query in training data"))
-            self.badge.setToolTip(plain_tip(TRAINED))
+            self.badge.setToolTip(plain_tip(TRAINED_ON_QUERY))
         else:
             is_held_out = vote.measured_on == HELD_OUT_PATIENTS
             short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""

@@ -161,18 +161,20 @@ class WhyPanel(Panel):
 
     def _fail(self, error: SemblanceError) -> None:
         self._explanation = None
-        self.empty.say(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
+        self.empty.show_message(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
     def _show_next_step(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say(
+            self.empty.show_message(
                 tr("There are no similar cases"), tr("No case is left to compare with this query.")
             )
         elif self._state.metric is None:
-            self.empty.say(tr("No metric yet"), tr("A metric defines similarity. Train one, then search."))
+            self.empty.show_message(
+                tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
+            )
         else:
-            self.empty.say(
+            self.empty.show_message(
                 tr("Search with a case"),
                 tr("This panel shows what contributes to each distance. You can also rank without a group."),
             )

@@ -118,10 +118,10 @@ def test_learners_to_compare_with_are_collapsed_unless_ticked(qtbot, panel):
     papers, others = grouped_learners()
     visible = [name for name, row in panel._learner_rows.items() if row.isVisible()]
     assert visible == [learner.name for learner in learners() if learner in papers]
-    panel.compared_header.set_open(True)
+    panel.compared_header.set_expanded(True)
     assert all(panel._learner_rows[learner.name].isVisible() for learner in others)
     panel.set_learners(["euclidean"])
-    panel.compared_header.set_open(False)
+    panel.compared_header.set_expanded(False)
     assert panel._learner_rows["euclidean"].isVisible()
     assert not panel._learner_rows["l1"].isVisible()
 

@@ -24,7 +24,7 @@ def test_an_empty_place_tells_what_is_missing(qtbot):
     state = EmptyState("No metric yet", "Train one.")
     qtbot.addWidget(state)
     assert state.accessibleName() == "No metric yet"
-    state.say("", "Reading the volume…")
+    state.show_message("", "Reading the volume…")
     assert state.accessibleName() == "Reading the volume…"
 
 

@@ -14,7 +14,7 @@ from semblance.app.screenshot import settle
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.window import case_menu
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import explained_groups
@@ -116,7 +116,7 @@ def test_by_mouse_alone(qtbot, library):
         asked(window)
         grid, refine = window.panels.ranking.grid, window.panels.side.refine
         window.parts.layout.show_side("refine")
-        up, _ = thumbs_of(grid.card_rect(1), grid._layout)
+        up, _ = card_feedback_buttons(grid.card_rect(1), grid._layout)
         qtbot.mouseMove(grid.viewport(), up.center())
         qtbot.mouseClick(grid.viewport(), LEFT, pos=up.center())
         settle(window)

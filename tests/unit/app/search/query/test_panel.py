@@ -62,7 +62,7 @@ def test_cancelled_file_dialog_does_not_search(panel, context, monkeypatch):
 
 def test_facts_of_an_image_outside_the_library(asked):
     assert shows_image(asked)
-    assert asked.header._second.text() == "outside.png"
+    assert asked.header._subtitle.text() == "outside.png"
     assert asked._outside.isVisible()
     assert asked.facts.text("Finding") == "not given"
     assert asked.facts.text("Patient") == ""
@@ -79,7 +79,7 @@ def test_facts_of_a_library_case(panel, context, jobs, library):
     jobs.let_run()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
-    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.header._subtitle.text() == library.columns.labels[library.columns.index_of_id(name)]
     assert panel.facts.text("Patient") == "P001"
     assert panel.facts._values["Finding"].accessibleName() == "upright"
     assert panel.facts.text("Size") == "48 × 48 px"

@@ -10,7 +10,7 @@ from semblance.app.search.feedback import refine_metric as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
-from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Kind
@@ -52,7 +52,7 @@ def said(context) -> list[tuple[Kind, bool]]:
 
 
 def press(qtbot, panel, place: int, verdict: int) -> None:
-    up, down = thumbs_of(panel.grid.card_rect(place), panel.grid._layout)
+    up, down = card_feedback_buttons(panel.grid.card_rect(place), panel.grid._layout)
     qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=(up if verdict > 0 else down).center())
 
 

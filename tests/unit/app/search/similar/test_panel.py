@@ -87,13 +87,13 @@ def texts(panel) -> str:
 
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
-    assert [model.words(place) for place in range(2)] == [
+    assert [model.describe(place) for place in range(2)] == [
         "rank 1, c001, malignant, patient P001, distance 0.100",
         "rank 2, c002, benign, patient P002, distance 0.200",
     ]
-    assert model.alike.tolist()[:4] == [1, 2, 0, 1]
+    assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
-    assert model.full == pytest.approx(2.5)
+    assert model.full_distance == pytest.approx(2.5)
     assert ranked.status_text == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
@@ -301,7 +301,7 @@ class TestGreysAsTheQuerys:
         rows = [int(row) for row in images.case_row]
         for row in rows:
             made.get(row)
-        made._send_soon.timeout.emit()
+        made._send_timer.timeout.emit()
         jobs.let_run()
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
@@ -323,7 +323,7 @@ class TestGreysAsTheQuerys:
             assert panel._query_window_level._delay.isActive()
             panel._query_window_level._delay.timeout.emit()
             made.get(row)
-            made._send_soon.timeout.emit()
+            made._send_timer.timeout.emit()
             jobs.let_run()
             assert made.get(row).pixelColor(90, 40).red() == expected
 

@@ -302,7 +302,7 @@ def test_near_duplicates_are_expanded_and_collapsed(show, qtbot):
     panel = show(ranking())
     assert len(panel.grid.model()) == 20
     card = panel.grid.card_rect(1)
-    square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.thumb - 6)
+    square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.image_side - 6)
     qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=square_end)
     model = panel.grid.model()
     assert [model.case_row(place) for place in range(5)] == [1, 2, 40, 41, 3]
