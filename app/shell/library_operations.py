@@ -152,43 +152,49 @@ class _GrowingLibrary(QObject):
     def __init__(self, context: Context, path: Path, job: Job) -> None:
         super().__init__(job)
         self._context, self._path = context, path
-        self._is_reading = False
         self._was_opened = context.state.path == path
+        self._is_reading = self._has_more = False
+        self._then: Callable[[], None] | None = None
         job.partial.connect(self.refresh)
         job.cancelled.connect(self.report_cancelled)
 
     def refresh(self, _: object = None) -> None:
-        """Show the cases that are in the library now, unless they are being read."""
+        """Show the cases that are in the library now; while it is being read, once more after that."""
+        self._has_more = True
         if not self._is_reading:
-            self._show(None)
+            self._read()
+
+    def finish(self, then: Callable[[], None] | None) -> None:
+        """Show all cases, then call ``then``, also if another library was opened meanwhile."""
+        self._then = then
+        self.refresh()
 
     def report_cancelled(self) -> None:
         """Show and say what a cancelled import left."""
         if self._was_opened:
-            self._show(None)
+            self.refresh()
             self._context.messages.info(
                 tr("The import into {name} was cancelled.", name=self._path.stem),
                 tr("The cases imported so far stay. Import the same source again to continue."),
             )
 
-    def finish(self, then: Callable[[], None] | None) -> None:
-        """Show all cases, then call ``then``, also if another library was opened meanwhile."""
-        self._show(then)
-
-    def _show(self, then: Callable[[], None] | None) -> None:
-        def shown() -> None:
-            self._is_reading = False
-            if then is not None:
-                then()
-
+    def _read(self) -> None:
+        self._is_reading, self._has_more = True, False
         if not self._was_opened:
-            self._was_opened = self._is_reading = True
-            open_library(self._context, self._path, shown)
-        elif self._path in (self._context.state.path, self._context.state.opening):
-            self._is_reading = True
-            renew(self._context, shown)
+            self._was_opened = True
+            open_library(self._context, self._path, self._end_reading)
+        elif self._context.state.path == self._path:
+            renew(self._context, self._end_reading)
         else:
-            shown()
+            self._end_reading()
+
+    def _end_reading(self) -> None:
+        self._is_reading = False
+        if self._has_more and self._context.state.path == self._path:
+            self._read()
+        elif self._then is not None:
+            then, self._then = self._then, None
+            then()
 
 
 def _report_import(

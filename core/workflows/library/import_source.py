@@ -163,7 +163,7 @@ class _ImportRun:
                 self.reporter.check_cancelled()
                 self._import(batch, unfinished, decoders)
                 self._progress()
-                self.reporter.partial(len(self.scanned))
+                self.reporter.partial(len(self.case_ids))
         self._write_rejected()
         self._remove_vanished()
         summary = self.library.summary()
