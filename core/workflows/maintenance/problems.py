@@ -26,8 +26,8 @@ def first_names(names: Sequence[str]) -> str:
 class Problem:
     """A problem of a library.
 
-    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, images, link, permissions or
-    left over; ``path``: the file or folder; ``says``: the problem; ``harm``: whether data are lost; ``remedy``:
+    ``part``: catalogue, catalogue rows, features, encoder, metric, thumbnails, derived, images, link, permissions
+    or left over; ``path``: the file or folder; ``says``: the problem; ``harm``: whether data are lost; ``remedy``:
     what the user can do; ``repaired``: what was done; ``files``: the files, where there may be several.
     """
 

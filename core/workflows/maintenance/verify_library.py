@@ -53,6 +53,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         _verify_feature_rows(opened, result, repairer)
         _verify_images(opened, result, repairer, reporter)
         _verify_features(opened, result, repairer, reporter)
+        _verify_encoder(opened, result, reporter)
         _verify_metrics(opened, result, repairer, reporter)
         _verify_derived(opened, result, repairer, thumbnails)
         _verify_unused_files(opened, result, repairer)
@@ -259,6 +260,22 @@ def _verify_features(
                     total=total,
                 )
             )
+
+
+def _verify_encoder(library: Library, result: VerificationResult, reporter: Reporter) -> None:
+    """Whether new images would be measured as those of the library were."""
+    from semblance.core.features.encoder.extractor import Encoder
+    from semblance.core.features.encoder.model_file import check_shipped_encoder
+
+    if not any(feature_set.extractor == Encoder.name for feature_set in library.features.all()):
+        return
+    reporter.progress(0, None, "Checking the encoder")
+    try:
+        check_shipped_encoder()
+    except SemblanceError as error:
+        result.add(Problem(tr_lazy("encoder"), Encoder.name, error.message, error.hint))
+    else:
+        result.works.append(tr_lazy("The encoder gives the numbers it must."))
 
 
 def _verify_metrics(

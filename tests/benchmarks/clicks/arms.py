@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.questions import (
-    Likeness,
+    LikenessModel,
     Question,
-    ask,
-    judgements_of,
+    answer_judgements,
+    choose_question,
+    draw_query,
     nearer,
-    next_query,
-    sample_of,
+    nearness_sample,
 )
 from semblance.core.searches.relevance_feedback import learn
 from tests.benchmarks.clicks.tables import SplitTable
@@ -46,7 +46,7 @@ class _Learner:
 
     def learn(self) -> None:
         m = self.Z.shape[1]
-        self.form = learn(self.said, lambda key: self.Z[int(key)], m, beginning=self.beginning)
+        self.form = learn(self.said, lambda key: self.Z[int(key)], m, initial_weights=self.beginning)
 
 
 def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Callable[..., list[float]]:
@@ -70,26 +70,26 @@ def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Ca
 def ask_me_next(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
     """The questions Semblance asks."""
     everyone = np.ones(len(learner.Z), dtype=np.bool_)
-    start, sample = learner.start(), sample_of(learner.Z)
+    start, sample = learner.start(), nearness_sample(learner.Z)
     asked: list[int] = []
     shares: list[float] = []
     alike: list[bool] = []
-    likeness = Likeness()
+    likeness = LikenessModel()
     while True:
-        query = next_query(asked, rng, everyone)
+        query = draw_query(asked, rng, everyone)
         assert query is not None
         asked.append(query)
         judged: list[int] = []
         of_query = nearer(learner.Z, learner.Z[query], sample, start)
-        while not likeness.enough(len(judged) // 2):
-            one = ask(learner.Z, learner.form, query, likeness, judged, rng)
+        while not likeness.should_change_query(len(judged) // 2):
+            one = choose_question(learner.Z, learner.form, query, likeness, judged, rng)
             if one is None:
                 break
             said = _answered(user, one)
             judged += [one.first, one.second]
             shares += of_query[[one.first, one.second]].tolist()
-            alike += [judgement.kind == Kind.ALIKE for judgement in said]
-            likeness = Likeness.of(np.array(shares), alike)
+            alike += [judgement.kind == JudgementKind.ALIKE for judgement in said]
+            likeness = LikenessModel.of(np.array(shares), alike)
             yield said
 
 
@@ -101,7 +101,7 @@ def thumbs(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
         squared[query] = np.inf
         page = np.argsort(squared, kind="stable")[:PAGE].tolist()
         for case in rng.permutation(page).tolist():
-            kind = Kind.ALIKE if user.alike(query, case) else Kind.NOT_ALIKE
+            kind = JudgementKind.ALIKE if user.alike(query, case) else JudgementKind.NOT_ALIKE
             yield [Judgement(kind, str(query), str(case), shown=tuple(map(str, page)))]
 
 
@@ -125,24 +125,24 @@ def rocchio(split_table: SplitTable, wrong: float, seed: int) -> list[float]:
     """The same thumbs move the query, not the metric: a held-out one moves as the nearest judged one did."""
     learner, user = _Learner(split_table), User(split_table.train.y, wrong, seed)
     clicks = thumbs(learner, user, np.random.default_rng([seed, 2]))
-    judged: dict[int, dict[Kind, list[int]]] = {}
+    judged: dict[int, dict[JudgementKind, list[int]]] = {}
     Z, H = learner.form.embed(split_table.train.Z), learner.form.embed(split_table.test.Z)
     out = [split_table.test.accuracy(H)]
     for number in range(1, MARKS[-1] + 1):
         (one,) = next(clicks)
-        of_query = judged.setdefault(int(one.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
+        of_query = judged.setdefault(int(one.query), {JudgementKind.ALIKE: [], JudgementKind.NOT_ALIKE: []})
         of_query[one.kind].append(int(one.case))
         if number in MARKS:
             out.append(split_table.test.accuracy(H, _moved(Z, H, judged)))
     return out
 
 
-def _moved(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[Kind, list[int]]]) -> np.ndarray:
+def _moved(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[JudgementKind, list[int]]]) -> np.ndarray:
     places = list(judged)
     shifts = []
     for query, said in judged.items():
         shift = np.zeros(Z.shape[1])
-        for kind, weight in ((Kind.ALIKE, _TOWARDS), (Kind.NOT_ALIKE, -_AWAY)):
+        for kind, weight in ((JudgementKind.ALIKE, _TOWARDS), (JudgementKind.NOT_ALIKE, -_AWAY)):
             if said[kind]:
                 shift += weight * (Z[said[kind]].mean(axis=0) - Z[query])
         shifts.append(shift)
@@ -152,7 +152,7 @@ def _moved(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[Kind, list[int]]
 
 
 def _answered(user: User, one: Question) -> list[Judgement]:
-    return judgements_of(
+    return answer_judgements(
         user.answer(one.query, one.first, one.second), str(one.query), str(one.first), str(one.second)
     )
 

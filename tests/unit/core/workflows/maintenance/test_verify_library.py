@@ -3,17 +3,20 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.features.encoder import model_file
 from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
@@ -294,3 +297,18 @@ def test_folders_in_place_of_derived_files_are_repaired(library):
         (file / "x").touch()
     assert verify_library(library, repair=True).unrepaired_problems == []
     assert verify_library(library).findings == []
+
+
+def test_the_encoder_is_checked_where_features_are_its_own(library, monkeypatch):
+    says = "The encoder gives the numbers it must."
+    assert says not in verify_library(library).works
+    extract_features(library, "encoder", workers=1)
+    sound = verify_library(library)
+    assert says in sound.works
+    assert sound.open_harm == []
+    wrong = replace(model_file.SETTINGS, deviation=(127.0,) * 3)
+    monkeypatch.setattr(model_file, "SETTINGS", wrong)
+    (problem,) = verify_library(library).open_harm
+    assert problem.part == "encoder"
+    assert "wrong numbers" in problem.says
+    assert problem.remedy
