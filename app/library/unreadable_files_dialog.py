@@ -55,7 +55,11 @@ class UnreadableFilesDialog(Dialog):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The rows of the table: file, state and reason."""
-        files = self._library.not_read if self._show_ignored.isChecked() else self._library.unusable
+        files = (
+            self._library.files_without_cases
+            if self._show_ignored.isChecked()
+            else self._library.unusable_files
+        )
         return [
             (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in files
         ]

@@ -56,7 +56,7 @@ class VerifyDialog(Dialog):
     def show_result(self, result: VerificationResult, *, writable: bool) -> None:
         """Show the result of a verification or repair. *Repair* needs a ``writable`` library."""
         self._result = result
-        damaged = len(result.open_harm)
+        damaged = len(result.unrepaired_problems)
         if damaged:
             summary = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", damaged)
         elif result.findings:

@@ -126,7 +126,7 @@ def import_source(
         library,
         kind=kind,
         identified=identified,
-        there=context.state.path == library,
+        must_exist=context.state.path == library,
         channel=f"import {library}",
     )
 

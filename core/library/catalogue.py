@@ -248,7 +248,7 @@ class Catalogue:
                     .values(state=state, reason=reason)
                 )
 
-    def not_read(self) -> list[tuple[str, str, str, str]]:
+    def files_without_cases(self) -> list[tuple[str, str, str, str]]:
         """(source name, path, state, reason) of every file that gave no case or is missing."""
         query = (
             sa.select(sources.c.name, files.c.path, files.c.state, files.c.reason)

@@ -33,8 +33,9 @@ class RankedCase:
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``others``: the nearest cases with another finding than most of the nearest have. ``warnings`` say what
-    about the query makes the ranking doubtful.
+    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library: while
+    it is being measured these are more. ``others``: the nearest cases with another finding than most of the
+    nearest have. ``warnings`` say what about the query makes the ranking doubtful.
     """
 
     query: Query
@@ -50,6 +51,7 @@ class SearchResult:
     vote: Vote = field(default_factory=Vote)
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
+    cases: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance search --json``."""
@@ -58,6 +60,7 @@ class SearchResult:
             "metric": self.metric,
             "results": [_case_json(case) for case in self.ranked],
             "compared": self.compared,
+            "cases": self.cases,
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
             "vote": {**self.vote.to_json(), "counts": self.counts},
             "no_good_match": self.no_good_match,

@@ -97,7 +97,7 @@ def test_states_of_files(library):
     catalogue, (source,) = library.catalogue, sources(library)
     catalogue.set_state(source, ["1.png", "2.png"], "missing", NOT_THERE)
     catalogue.put(source, [FileRecord("bad.png", 3, 4, "", "failed", "empty")], [])
-    assert catalogue.not_read() == [
+    assert catalogue.files_without_cases() == [
         ("s", "bad.png", "failed", "empty"),
         ("s", "1.png", "missing", NOT_THERE),
         ("s", "2.png", "missing", NOT_THERE),
