@@ -41,8 +41,8 @@ class HeaderModel(QAbstractTableModel):
         self._apply()
 
     def value(self, line: HeaderLine) -> str:
-        """The value, or a placeholder if it is hidden."""
-        return HIDDEN if line.telling and line.value and not self.identifying_shown else line.value
+        """The value as it is shown."""
+        return HIDDEN if line.identifying and line.value and not self.who else line.value
 
     def row_text(self, row: int) -> str:
         """The columns of a row, separated by tabs."""
@@ -81,6 +81,6 @@ class HeaderModel(QAbstractTableModel):
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()
-            hidden = index.column() == _VALUE and line.telling and not self.identifying_shown
+            hidden = index.column() == _VALUE and line.identifying and not self.who
             return QColor(look.text if index.column() in (1, _VALUE) and not hidden else look.third)
         return None
