@@ -42,7 +42,7 @@ class HeaderModel(QAbstractTableModel):
 
     def value(self, line: HeaderLine) -> str:
         """The value as it is shown."""
-        return HIDDEN if line.identifying and line.value and not self.who else line.value
+        return HIDDEN if line.identifying and line.value and not self.identifying_shown else line.value
 
     def row_text(self, row: int) -> str:
         """The columns of a row, separated by tabs."""
@@ -81,6 +81,6 @@ class HeaderModel(QAbstractTableModel):
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()
-            hidden = index.column() == _VALUE and line.identifying and not self.who
+            hidden = index.column() == _VALUE and line.identifying and not self.identifying_shown
             return QColor(look.text if index.column() in (1, _VALUE) and not hidden else look.third)
         return None
