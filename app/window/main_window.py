@@ -289,7 +289,7 @@ class MainWindow(QMainWindow):
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
         if message.level == "info" and not message.hint and not message.actions:
-            self.status.tell(message.what)
+            self.status.show_message(message.what)
             return
         self.message_bar.add(message.level, message.what, message.hint, message.details, message.actions)
 

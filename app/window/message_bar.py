@@ -27,7 +27,7 @@ from semblance.core.language import tr, tr_n
 
 MAX_SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
-_SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
+_LEVEL_NAMES = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
 
 
 class MessageContent(Protocol):
