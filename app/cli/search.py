@@ -60,7 +60,7 @@ def search(
             query,
             k=k,
             diverse=diverse,
-            unusual=unusual,
+            no_match_rate=unusual,
             without=left_out,
             reporter=reporter,
         )

@@ -22,7 +22,7 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
         right,
         state.query,
         hide_same_patient=state.hide_same_patient,
-        fold_duplicates=state.group_duplicates,
+        group_duplicates=state.group_duplicates,
         lane=Lane.SEARCH,
         channel="two metrics",
         quiet=True,
@@ -43,6 +43,6 @@ def find_disagreements(
         left,
         right,
         hide_same_patient=state.hide_same_patient,
-        fold_duplicates=state.group_duplicates,
+        group_duplicates=state.group_duplicates,
         channel="disagreements",
     )

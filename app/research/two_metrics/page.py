@@ -197,7 +197,7 @@ class TwoMetricsPage(FullPage):
         search, asked = self._state.search, self._state.ranked_search
         if search is None or asked is None:
             return False
-        return bool(search.moved or search.without or search.diverse or any(asked.shifts))
+        return bool(search.is_shifted or search.without or search.diverse or any(asked.shifts))
 
     def _follow_ranking(self) -> None:
         names = self.headers.names()

@@ -250,7 +250,7 @@ def _short_reason(facts: ConceptFacts) -> str:
 def strength_text(strength: Strength) -> str:
     """The strength of a concept in one line."""
     numbers = {"auc": strength.auc, "low": strength.low, "high": strength.high}
-    if strength.tells:
+    if strength.is_significant:
         return tr("Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
     return tr("Maybe chance: {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
 

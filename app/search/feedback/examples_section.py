@@ -132,7 +132,12 @@ class ExamplesSection(QWidget):
         self.header.set_note("" if count else _HINT)
         self.header.set_action(tr("Remove all") if count else "")
         problems = []
-        if ranked_search is not None and ranked_search.search.moved and search is not None and search.moved:
+        if (
+            ranked_search is not None
+            and ranked_search.search.is_shifted
+            and search is not None
+            and search.is_shifted
+        ):
             if ranked_search.refused is not None:
                 problems.append(
                     tr("The search continues without them. {why}", why=str(ranked_search.refused))

@@ -31,7 +31,7 @@ from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, 
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 
 HEIGHT, IMAGE, EDGE = 40, 30, 12
 #: Judgements visible in the lowest window.
@@ -40,7 +40,7 @@ MIN_ROWS = 4
 _MINUTE_MS = 30_000
 #: Below this width no time is shown.
 NARROW = 230
-_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus"}
+_ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus"}
 
 
 class JudgementList(QListView):
@@ -248,7 +248,7 @@ class _JudgementDelegate(QStyledItemDelegate):
         x += side + 10
         right = self._draw_time(painter, row_rect, row) - 8
         area = QRect(x, row_rect.y(), max(0, right - x), row_rect.height())
-        if row.judgement.kind == Kind.CLOSER:
+        if row.judgement.kind == JudgementKind.CLOSER:
             self._draw_comparison(painter, row, area, colour_name)
         else:
             self._draw_mark(painter, row, area, colour_name)
@@ -323,7 +323,7 @@ class _JudgementDelegate(QStyledItemDelegate):
             painter.drawPixmap(
                 QPoint(arrow_rect.x(), arrow_rect.y() + (arrow_rect.height() - side) // 2), icon
             )
-        has_flag = row.against and row.judgement.kind == Kind.CLOSER
+        has_flag = row.against and row.judgement.kind == JudgementKind.CLOSER
         if has_flag or self._view.short_influence(row) or row_rect.width() < tokens.px(NARROW):
             # The space is needed for the judgement; the tooltip shows the time.
             return arrow_rect.x()

@@ -17,10 +17,10 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 
 IMAGE, SPACING = 32, 68
-_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus", Kind.CLOSER: "target"}
+_ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus", JudgementKind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):
@@ -96,7 +96,7 @@ class _JudgementImages(QWidget):
             if image is not None:
                 _draw(painter, image, square, ratio)
             size = tokens.px(16)
-            fill = tokens.tool_on if row.judgement.kind != Kind.CLOSER else "none"
+            fill = tokens.tool_on if row.judgement.kind != JudgementKind.CLOSER else "none"
             icon = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
             painter.drawPixmap(x + side + 6, 1, icon)
             rank_rect = QRect(x + side + 8, size, tokens.px(28), side - size)

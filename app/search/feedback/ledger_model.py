@@ -13,8 +13,8 @@ from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.searches.contradictions import Contradiction
 from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.refine_metric import judged_query_key
 
@@ -32,7 +32,7 @@ class LedgerRow:
     ``against``: the contradictions it is part of.
     """
 
-    entry: Entry
+    entry: LedgerEntry
     case: int
     other: int
     names: tuple[str, str, str]
@@ -55,9 +55,9 @@ class LedgerRow:
     def relation(self) -> str:
         """The judgement without its case, as in "like the query"."""
         one = self.judgement
-        if one.kind == Kind.CLOSER:
+        if one.kind == JudgementKind.CLOSER:
             return tr("closer than")
-        if one.kind == Kind.ALIKE:
+        if one.kind == JudgementKind.ALIKE:
             return tr("like {query}", query=self.query)
         return tr("not like {query}", query=self.query)
 
@@ -69,7 +69,7 @@ class LedgerRow:
     def sentence(self) -> str:
         """The whole judgement in one sentence."""
         case, other, _ = self.names
-        if self.judgement.kind == Kind.CLOSER:
+        if self.judgement.kind == JudgementKind.CLOSER:
             if self.of_query:
                 return tr("{case} is closer to the query than {other}", case=case, other=other)
             return tr("{case} is closer to {query} than {other}", case=case, query=self.query, other=other)
@@ -81,7 +81,7 @@ class _LedgerSequence(Sequence[LedgerRow]):
 
     def __init__(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[LedgerEntry],
         contradictions: Sequence[Contradiction],
         columns: CaseColumns,
         query: str,
@@ -114,12 +114,12 @@ class _LedgerSequence(Sequence[LedgerRow]):
         """Ids of all entries, without making their rows."""
         return [entry.id for entry in self._entries]
 
-    def _make_row(self, entry: Entry) -> LedgerRow:
+    def _make_row(self, entry: LedgerEntry) -> LedgerRow:
         one = entry.judgement
         names = (self._name(one.case), self._name(one.other), self._name(one.query))
         against = tuple(self._against.get(entry.id, ()))
         return LedgerRow(
-            entry, self._row(one.case), self._row(one.other), names, one.asked == self._query, against
+            entry, self._row(one.case), self._row(one.other), names, one.query_key == self._query, against
         )
 
     def _row(self, case: str | None) -> int:
@@ -145,7 +145,7 @@ class LedgerModel(QAbstractListModel):
     def show(
         self,
         search: Search | None,
-        entries: Sequence[Entry],
+        entries: Sequence[LedgerEntry],
         contradictions: Sequence[Contradiction],
         columns: CaseColumns,
     ) -> None:

@@ -9,7 +9,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.searches.questions import Answer, judgements_of
+from semblance.core.searches.questions import Answer, answer_judgements
 from semblance.core.workflows.searches import next_question, refine_metric
 from semblance.core.workflows.searches.next_question import CaseQuestion
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
@@ -48,7 +48,9 @@ def fetch_question(
 
 def save_answer(context: Context, question: CaseQuestion, answer: Answer) -> Job | None:
     """Save the two judgements of an answer and rank again."""
-    return judgements.judge(context, judgements_of(answer, question.query, question.first, question.second))
+    return judgements.judge(
+        context, answer_judgements(answer, question.query, question.first, question.second)
+    )
 
 
 def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:

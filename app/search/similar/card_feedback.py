@@ -20,14 +20,14 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
 #: How many of the visible cases a single mark is compared with, at most.
 MAX_VISIBLE = 40
-_MARKS = {Kind.ALIKE: 1, Kind.NOT_ALIKE: -1}
+_MARKS = {JudgementKind.ALIKE: 1, JudgementKind.NOT_ALIKE: -1}
 
 
 class CardFeedback(QObject):

@@ -13,7 +13,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.reports.formatting import distance_text
-from semblance.core.searches.search import UNUSUAL
+from semblance.core.searches.search import NO_MATCH_RATE
 from semblance.core.workflows.searches.search_result import SearchResult
 
 
@@ -38,7 +38,7 @@ class NoMatchNotice(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
 
-    def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
+    def show_ranking(self, ranking: SearchResult | None, no_match_rate: float = NO_MATCH_RATE) -> None:
         """Show the warnings of ``ranking``, which was made with the no-match rate ``unusual``."""
         messages = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         no_match = ranking is not None and ranking.no_good_match
@@ -50,7 +50,7 @@ class NoMatchNotice(QFrame):
                     "The nearest case, at {nearest}, is farther than {share:g} % of this library's cases are "
                     "from their nearest ({usual}). The cases below may not be similar.",
                     nearest=distance_text(nearest),
-                    share=100 * (1 - unusual),
+                    share=100 * (1 - no_match_rate),
                     usual=distance_text(ranking.usual_distance),
                 ),
             )

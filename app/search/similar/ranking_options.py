@@ -12,12 +12,12 @@ from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
-from semblance.core.searches.search import UNUSUAL
+from semblance.core.searches.search import NO_MATCH_RATE
 
 #: The weight of diversity if diverse results are chosen.
 DIVERSE = 0.3
 #: Shares of the library's own cases that would have no close match.
-RATES = (0.0, 0.005, UNUSUAL, 0.02, 0.05, 0.1)
+RATES = (0.0, 0.005, NO_MATCH_RATE, 0.02, 0.05, 0.1)
 
 
 class RankingOptions(QObject):
@@ -62,7 +62,7 @@ class RankingOptions(QObject):
             self._change(diverse=DIVERSE if on else 0.0)
 
     def _set_rate(self, rate: float) -> None:
-        self._change(unusual=rate)
+        self._change(no_match_rate=rate)
 
     def _change(self, **changes: float) -> None:
         before = (self._state.diverse, self._state.no_match_rate)

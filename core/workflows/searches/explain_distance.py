@@ -98,7 +98,7 @@ def explain_distance(
         )
     ]
     kind, shares = shares_of(context.grouping, q, x, context.feature_names)
-    moved = 0.0 if shown is None or not search.moved else shown - distance
+    moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
         shares.append(Share(MOVED, moved))
@@ -264,7 +264,7 @@ def _sample(loaded: LoadedMetric) -> Matrix:
 def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
     """The metric that the ranking of ``search`` is by, frozen."""
     entries = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
-    if not entries and not search.moved:
+    if not entries and not search.is_shifted:
         return loaded.metric
     try:
         session = open_refinement(library, search.metric, reporter, without=search.without)

@@ -49,13 +49,13 @@ class QueryComparison:
             self.query,
             k,
             patients=self.loaded.patients if self.search.hide_same_patient else None,
-            keys=self.loaded.keys if self.search.fold_duplicates else None,
+            keys=self.loaded.keys if self.search.group_duplicates else None,
             allowed=allowed,
         )
 
     def fold(self, places: Rows) -> Rows:
         """(r,) for each of ``places``, nearest first, which of them it is a near-duplicate of, else itself."""
-        usual = usual_nearest(self.nearest) if self.search.fold_duplicates else None
+        usual = usual_nearest(self.nearest) if self.search.group_duplicates else None
         folded = self.loaded.duplicate_finder.folded(places, self.coordinates(places), usual)
         return np.array(folded, dtype=np.int64)
 
@@ -68,7 +68,7 @@ class QueryComparison:
     @property
     def far_distance(self) -> float | None:
         """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.unusual)
+        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,7 @@ class LoadedMetric:
         """The number of a finding in :attr:`finding_codes`."""
         return self._finding_numbers[finding]
 
-    def key_of(self, row: int) -> int:
+    def query_key(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self.cases.content_of(row), -1)
 

@@ -21,7 +21,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
@@ -62,7 +62,7 @@ class RankedSearch:
     search: Search
     result: SearchResult
     shifts: tuple[int, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     trust: float = 0.0
     refused: BadInput | None = None
@@ -83,9 +83,9 @@ def rank_cases(library: Path, search: Search, *, k: int = 20, reporter: Reporter
     if (search.query.case is None) == (search.query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     loaded = open_metric(library, search.metric, reporter, without=search.without)
-    entries = loaded.ledger(search.ledger).entries_without_shown if search.ledger else ()
+    entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
-    if not judged and not search.moved:
+    if not judged and not search.is_shifted:
         return RankedSearch(search, _rank_by_metric(loaded, search, k), entries=entries)
     try:
         session = open_refinement(library, search.metric, reporter, without=search.without)
@@ -137,7 +137,7 @@ def _rank_refined(session: RefinementSession, search: Search, k: int) -> RankedS
         result,
         # Ranks made various cannot be compared with those by distance alone.
         () if search.diverse else session.shifts(plain_query, [at for at in places if at is not None]),
-        ledger.entries_without_shown,
+        ledger.entries_without_visible,
         tuple(contradictions(entries, session.patient_of)),
         trust(len(entries)),
         left_out=shifted.left_out,

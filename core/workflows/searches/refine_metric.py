@@ -23,7 +23,7 @@ from semblance.core.metrics.relevance_feedback.feedback_space import no_coordina
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.influence import Influence, influences
-from semblance.core.searches.judgement import Judgement, Kind, key_of
+from semblance.core.searches.judgement import Judgement, JudgementKind, query_key
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -147,7 +147,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
         vector,
         k=k,
         strength=search.strength,
-        beginning=session.space.beginning,
+        initial_weights=session.space.beginning,
         reporter=reporter,
     )
     rows = session.loaded.rows[near]
@@ -229,7 +229,7 @@ def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[s
     Raises:
         BadInput: the case is the query.
     """
-    kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
+    kind = JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE
     return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 
@@ -239,7 +239,7 @@ def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
     Raises:
         BadInput: two of the three are the same.
     """
-    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
 
 
 def _named(query: Query, case: str) -> tuple[str, str]:
@@ -251,6 +251,6 @@ def _json(region: Region | None) -> dict[str, Any] | None:
 
 
 def judged_query_key(search: Search) -> str:
-    """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
+    """What :attr:`semblance.core.searches.judgement.Judgement.query_key` is for judgements of this search's query."""
     query = search.query
-    return key_of(query.case if query.case is not None else str(query.image), _json(query.region))
+    return query_key(query.case if query.case is not None else str(query.image), _json(query.region))

@@ -23,7 +23,7 @@ from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
@@ -104,9 +104,9 @@ class RefinementSession:
         row: Matrix = self.coordinates[place]
         return row
 
-    def vector_of(self, entries: Sequence[Entry]) -> Coordinates:
-        """Coordinates of cases by id and of queries by :attr:`Judgement.asked`; ``None`` for what is gone."""
-        queries = {entry.judgement.asked: entry.judgement for entry in entries}
+    def vector_of(self, entries: Sequence[LedgerEntry]) -> Coordinates:
+        """Coordinates of cases by id and of queries by :attr:`Judgement.query_key`; ``None`` for what is gone."""
+        queries = {entry.judgement.query_key: entry.judgement for entry in entries}
 
         def vector(key: str) -> Matrix | None:
             place = self.place_of(key)
@@ -133,23 +133,23 @@ class RefinementSession:
 
     # Learning
 
-    def form(self, entries: Sequence[Entry], strength: float) -> FeedbackForm:
+    def form(self, entries: Sequence[LedgerEntry], strength: float) -> FeedbackForm:
         """What these judgements teach; learnt once for as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
             judgements = (entry.judgement for entry in entries)
-            full = learn(judgements, self.vector_of(entries), m, beginning=self.space.beginning)
+            full = learn(judgements, self.vector_of(entries), m, initial_weights=self.space.beginning)
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 
-    def n_triplets(self, entries: Sequence[Entry]) -> int:
+    def n_triplets(self, entries: Sequence[LedgerEntry]) -> int:
         """How many triplets the judgements make."""
         judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 
-    def judged_rows(self, entries: Sequence[Entry]) -> Rows:
+    def judged_rows(self, entries: Sequence[LedgerEntry]) -> Rows:
         """Ids of the cases that were judged, and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
@@ -217,7 +217,7 @@ class RefinementSession:
         ranks[order] = np.cumsum(others[order]) - others[order]
         return ranks
 
-    def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
+    def held_out_accuracy(self, entries: Sequence[LedgerEntry], strength: float, most: int) -> float | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most)
         if part is None:
@@ -225,7 +225,9 @@ class RefinementSession:
         per_query = part.accuracies(self.embedded(part.places, entries, strength))
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
-    def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
+    def held_out_score(
+        self, entries: Sequence[LedgerEntry], strength: float, most: int
+    ) -> HeldOutScore | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
         part = self._held_out(entries, most)
         if part is None:
@@ -240,14 +242,14 @@ class RefinementSession:
         words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
 
-    def embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
+    def embedded(self, places: Rows, entries: Sequence[LedgerEntry], strength: float) -> Matrix:
         """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
         if not entries or not strength > 0.0:
             plain: Matrix = self.loaded.embedding[places]
             return plain
         return self.form(entries, strength).embed(self.coordinates[places])
 
-    def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
+    def _held_out(self, entries: Sequence[LedgerEntry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
         seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])

@@ -200,7 +200,7 @@ def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
 def test_the_refined_search_can_be_compared(panel, jobs):
     names = panel.headers.names()
     assert REFINED not in names
-    from semblance.core.searches.judgement import Judgement, Kind
+    from semblance.core.searches.judgement import Judgement, JudgementKind
     from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state
@@ -208,8 +208,8 @@ def test_the_refined_search_can_be_compared(panel, jobs):
     ranked = _order(panel, state.search.metric)
     ledger.add(
         [
-            Judgement(Kind.ALIKE, state.query.case, ranked[-1]),
-            Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
+            Judgement(JudgementKind.ALIKE, state.query.case, ranked[-1]),
+            Judgement(JudgementKind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
     state.set_ranked_search(rank_cases(panel.trained, state.search, k=39))

@@ -8,7 +8,7 @@ from semblance.app.search.feedback.ledger_model import ROW, LedgerModel, ago
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -26,8 +26,10 @@ def shown(ledger: Ledger) -> LedgerModel:
 
 def test_sentences_of_judgements_newest_first():
     ledger = Ledger()
-    ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.NOT_ALIKE, "a", "gone")])
-    ledger.add([Judgement(Kind.CLOSER, "a", "b", "c"), Judgement(Kind.ALIKE, "/x/y.png", "d")])
+    ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.NOT_ALIKE, "a", "gone")])
+    ledger.add(
+        [Judgement(JudgementKind.CLOSER, "a", "b", "c"), Judgement(JudgementKind.ALIKE, "/x/y.png", "d")]
+    )
     rows = shown(ledger)
     assert [row.sentence for row in rows.rows] == [
         "d is like y.png",
@@ -49,9 +51,9 @@ def test_rows_of_undone_and_contradicting_judgements():
     ledger = Ledger()
     first, second, third = ledger.add(
         [
-            Judgement(Kind.CLOSER, "a", "b", "c"),
-            Judgement(Kind.CLOSER, "a", "c", "b"),
-            Judgement(Kind.ALIKE, "a", "d"),
+            Judgement(JudgementKind.CLOSER, "a", "b", "c"),
+            Judgement(JudgementKind.CLOSER, "a", "c", "b"),
+            Judgement(JudgementKind.ALIKE, "a", "d"),
         ]
     )
     ledger.undo([third])
@@ -66,19 +68,19 @@ def test_rows_of_undone_and_contradicting_judgements():
 
 def test_unchanged_judgements_keep_the_selection(qtbot):
     ledger = Ledger()
-    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    ids = ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.ALIKE, "a", "c")])
     rows = shown(ledger)
     ledger.undo(ids[:1])
     with qtbot.assertNotEmitted(rows.modelReset), qtbot.waitSignal(rows.dataChanged):
         rows.show(SEARCH, ledger.entries, (), COLUMNS)
-    ledger.add([Judgement(Kind.ALIKE, "a", "d")])
+    ledger.add([Judgement(JudgementKind.ALIKE, "a", "d")])
     with qtbot.waitSignal(rows.modelReset):
         rows.show(SEARCH, ledger.entries, (), COLUMNS)
 
 
 def test_influence_texts():
     ledger = Ledger()
-    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    ids = ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.ALIKE, "a", "c")])
     rows = shown(ledger)
     rows.show_influences(
         [Influence(ids[0], 1.5, 7, 4, 2, -3), Influence(ids[1], 0.0, 0, 1, 1, 0)], COLUMNS, 20

@@ -15,7 +15,7 @@ from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -99,10 +99,10 @@ def said(context) -> list:
 @pytest.mark.parametrize(
     ("key", "kinds"),
     [
-        (Qt.Key.Key_Left, (Kind.ALIKE, Kind.NOT_ALIKE)),
-        (Qt.Key.Key_Right, (Kind.NOT_ALIKE, Kind.ALIKE)),
-        (Qt.Key.Key_B, (Kind.ALIKE, Kind.ALIKE)),
-        (Qt.Key.Key_N, (Kind.NOT_ALIKE, Kind.NOT_ALIKE)),
+        (Qt.Key.Key_Left, (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)),
+        (Qt.Key.Key_Right, (JudgementKind.NOT_ALIKE, JudgementKind.ALIKE)),
+        (Qt.Key.Key_B, (JudgementKind.ALIKE, JudgementKind.ALIKE)),
+        (Qt.Key.Key_N, (JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE)),
     ],
 )
 def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
@@ -267,7 +267,7 @@ def test_click_on_an_image_answers(qtbot, section, context, jobs) -> None:
     asked = section.session.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
-    assert [kind for _, kind, _ in said(context)] == [Kind.NOT_ALIKE, Kind.ALIKE]
+    assert [kind for _, kind, _ in said(context)] == [JudgementKind.NOT_ALIKE, JudgementKind.ALIKE]
     assert section.session.question.query == asked.query
 
 
@@ -276,7 +276,7 @@ def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
     section.setFocus()
     qtbot.keyClick(section, Qt.Key.Key_Left)
     settle(qtbot, jobs)
-    assert said(context)[0] == (asked.query, Kind.ALIKE, asked.first)
+    assert said(context)[0] == (asked.query, JudgementKind.ALIKE, asked.first)
     qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
     assert len(said(context)) == 2

@@ -13,7 +13,7 @@ from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
@@ -47,7 +47,7 @@ def row(panel, place: int) -> int:
     return panel.grid.model().case_row(place)
 
 
-def said(context) -> list[tuple[Kind, bool]]:
+def said(context) -> list[tuple[JudgementKind, bool]]:
     return [(entry.judgement.kind, entry.undone is None) for entry in context.state.ranked_search.entries]
 
 
@@ -64,12 +64,12 @@ def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     # Shown at once, before it is kept.
     assert panel.grid.model().judgements == {list_requested: 1}
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     assert panel.grid.model().judgements == {list_requested: 1}
     press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
     assert panel.grid.model().judgements == {}
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, False)]
+    assert said(context) == [(JudgementKind.ALIKE, False)]
     assert panel.grid.model().judgements == {}
 
 
@@ -79,7 +79,7 @@ def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
         press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
         jobs.let_run()
     assert panel.grid.model().judgements == {list_requested: -1}
-    assert said(context) == [(Kind.ALIKE, False), (Kind.NOT_ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert context.state.ranked_search.contradictions == ()
 
 
@@ -182,7 +182,7 @@ def test_menu_judges_the_selected_cases(panel, context, jobs):
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     panel.grid._choose(3, SHIFT)
     several = QMenu()
     panel.card_feedback.fill_menu(several)
@@ -224,7 +224,7 @@ def test_judgement_during_another_search_is_saved_without_its_ranking(panel, con
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.let_run()
     assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
 
 
 def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel, context, jobs):
@@ -233,7 +233,7 @@ def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel,
     search_operations.rank(context)
     jobs.let_run()
     assert context.state.ranked_search.search.metric == "city"
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     assert context.messages.history == []
 
 
@@ -251,7 +251,7 @@ def test_repeated_mark_is_one_judgement(panel, context, jobs):
     for _ in range(100):
         operations.judge(context, [made])
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
 
 
 def test_two_windows_share_a_ledger(panel, context, jobs):

@@ -74,7 +74,7 @@ def searches(monkeypatch):
     asked = []
 
     def ask(_library, search, **_):
-        asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
+        asked.append((search.query, search.hide_same_patient, search.group_duplicates))
         return asked_for(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)

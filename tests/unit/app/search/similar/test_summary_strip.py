@@ -212,7 +212,7 @@ def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, mon
     asked = []
 
     def ask(_library, search, **_):
-        asked.append((search.unusual, search.diverse))
+        asked.append((search.no_match_rate, search.diverse))
         return asked_for(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)

@@ -157,7 +157,7 @@ def test_copies_are_folded_into_one(images):
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]
     assert first.alike == 1
     assert result.near_duplicates == 1
-    unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, fold_duplicates=False)
+    unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, group_duplicates=False)
     assert {original, copy} <= set(ids(unfolded))
     own = nearest_cases(images, "plain", Query(original), k=100)
     assert copy not in ids(own)
