@@ -31,7 +31,7 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.benchmarks.harness import Row, table
-from tests.benchmarks.made_up import catalogue
+from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 
 M, K, CLICKS, TRIALS = 64, 20, 80, 15
