@@ -59,12 +59,12 @@ def make_application() -> QApplication:
         focus_ring.install(application)
         qInstallMessageHandler(_log_qt)
     settings = Settings()
-    _speak(application, settings.language)
+    _set_language(application, settings.language)
     set_theme(application, settings.theme, settings.text_scale)
     return application
 
 
-def _speak(application: QApplication, code: str) -> None:
+def _set_language(application: QApplication, code: str) -> None:
     """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
     from PySide6.QtCore import QLibraryInfo, QTranslator
 
@@ -95,15 +95,15 @@ def open_window(library: Path | None = None) -> int:
     application = make_application()
     from semblance.app.application import Application
     from semblance.app.window.main_window import MainWindow
-    from semblance.core.imaging.memory import give_freed_blocks_back
+    from semblance.core.imaging.memory import return_freed_blocks
 
-    give_freed_blocks_back()
+    return_freed_blocks()
     window = MainWindow()
     window.fit(window.screen().availableGeometry().size())
     window.show()
     window.start(library, freeze_garbage_collector)
     if isinstance(application, Application):
-        application.asked_to_open.connect(lambda path: window.open_library(Path(path)))
+        application.open_requested.connect(lambda path: window.open_library(Path(path)))
     try:
         return application.exec()
     finally:

@@ -87,7 +87,7 @@ def import_source(
 
     ``must_exist``: fail instead where it does not exist, as for a library that a window shows.
 
-    The reporter's partial results are the numbers of cases read so far, one after every transaction.
+    The reporter's partial results are the numbers of cases that are in the library, after every batch.
 
     Importing again adds only new files; a changed image replaces its case and removes its features. Cancelling
     keeps every finished batch.

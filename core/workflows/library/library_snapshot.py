@@ -57,7 +57,7 @@ class LibrarySnapshot:
     files_without_cases: tuple[tuple[str, str, str, str], ...]
     patients: int
     extractors: tuple[ExtractorSuitability, ...] = ()
-    #: The name of the library's current metric; "" without metrics.
+    #: The name of the metric that searches use where none is chosen; "" without metrics.
     current_metric: str = ""
 
     @property
@@ -75,8 +75,9 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
-        features, current = opened.features, opened.current_metric()
+        features = opened.features
         sets = features.all()
+        current = opened.current_metric()
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         return LibrarySnapshot(
             opened.path,
