@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.step import Step
 
-_WRONG_FORM = "A stored step 'sets' has the wrong form."
+_WRONG_FORM = tr_lazy("A stored step 'sets' has the wrong form.")
 
 
 @dataclass(frozen=True)
