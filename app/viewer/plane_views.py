@@ -154,7 +154,7 @@ class PlaneViews(QStackedWidget):
                 library,
                 what,
                 wanted,
-                image.bare(),
+                image.without_pixels(),
                 lane=Lane.SLICE,
                 quiet=True,
             )

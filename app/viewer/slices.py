@@ -58,7 +58,7 @@ class Slices(QObject):
         """Another volume, of which ``first`` is shown, or none; ``what``: a case's row or an address."""
         self._drop_jobs()
         self.facts, self._library, self._what, self._first = facts, library, what, first
-        self._like = None if first is None else first.bare()
+        self._like = None if first is None else first.without_pixels()
         self._kept.clear()
         self._problems.clear()
         self._way = 1
