@@ -226,7 +226,8 @@ class State(QObject):
         if self.features not in names:
             self.features = names[0] if names else ""
         if self.metric is None and self.library.metrics:
-            self.metric = self.library.metrics[-1]
+            current = (m for m in self.library.metrics if m.name == self.library.current_metric)
+            self.metric = next(current, self.library.metrics[-1])
             self.features = self.metric.features
         self._adopt_metric()
 

@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.recent_requested.connect(lambda path: self.open_library(Path(path)))
-        page.dropped.connect(lambda path: self._open_or_import(Path(path)))
+        page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -197,8 +197,8 @@ class MainWindow(QMainWindow):
 
         open_library(self.context, path.absolute())
 
-    def _open_or_import(self, source: Path) -> None:
-        self.parts.commands.library.open_or_import(source)
+    def _open_dropped(self, source: Path) -> None:
+        self.parts.commands.library.open_dropped(source)
 
     def _show_library(self) -> None:
         is_open = self.state.library is not None
@@ -287,10 +287,10 @@ class MainWindow(QMainWindow):
 
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
-        if message.level == "info" and not message.hint:
+        if message.level == "info" and not message.hint and not message.actions:
             self.status.tell(message.what)
             return
-        self.message_bar.add(message.level, message.what, message.hint, message.details)
+        self.message_bar.add(message.level, message.what, message.hint, message.details, message.actions)
 
     # Dropping
 
@@ -306,6 +306,6 @@ class MainWindow(QMainWindow):
         self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                self._open_or_import(Path(url.toLocalFile()))
+                self._open_dropped(Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return

@@ -22,7 +22,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import integrity_errors
@@ -311,7 +311,7 @@ def _damage_as_bad_input(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _open_backup(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, Any]]]]:
     """A backup, and the size and checksum of each file in it, by its name."""
-    with open_plainly(file, str(file)) as plain:
+    with open_regular_file(file, str(file)) as plain:
         try:
             with _damage_as_bad_input(file):
                 archive = zipfile.ZipFile(plain)

@@ -1,4 +1,4 @@
-"""The card of a metric as a neutral document: what a person may ask before trusting it."""
+"""The card of a metric as a document independent of its format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Section:
 
 @dataclass(frozen=True)
 class CardDocument:
-    """All of a card; ``values`` is the same for programs."""
+    """A whole card; ``values`` is the same as JSON values."""
 
     name: str
     sections: tuple[Section, ...]

@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, no_cases
-from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
+from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
 NONE = -1
@@ -52,7 +52,7 @@ class RankColumns(QAbstractScrollArea):
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
         self._rankings: tuple[Sequence[ComparedCase], Sequence[ComparedCase]] = ((), ())
-        self._digits: tuple[int, ...] = (FEWEST, FEWEST)
+        self._digits: tuple[int, ...] = (MIN_DIGITS, MIN_DIGITS)
         self._names = ("", "")
         self._depth, self._min_move = DEFAULT_DEPTH, 0
         self._current = self._hover = NONE

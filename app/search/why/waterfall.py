@@ -16,7 +16,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.core.language import localise_number, tr
-from semblance.core.reports.formatting import FEWEST, distance_text, signed_text
+from semblance.core.reports.formatting import MIN_DIGITS, distance_text, signed_text
 
 ROW, BAR = 26, 10
 _NAME_WIDTH, _AMOUNT_WIDTH, _BAR_MIN, _MIN_WIDTH = 126, 70, 24, 120
@@ -154,7 +154,7 @@ def part_text(amount: float, total: float) -> str:
 
 def distance_label(total: float) -> str:
     """A distance, with more decimals if it is so small that only one digit would remain."""
-    return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else FEWEST)
+    return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else MIN_DIGITS)
 
 
 class _ContributionCheckBox(QCheckBox):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
-from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
+from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 
 #: Judgement -> its text.
 JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
@@ -79,7 +79,7 @@ class CaseModel:
 
     @cached_property
     def _digits(self) -> int:
-        return FEWEST if self.distances is None else digits_for(self.distances.tolist())
+        return MIN_DIGITS if self.distances is None else digits_for(self.distances.tolist())
 
     def distance_text(self, place: int) -> str:
         """The distance at ``place``, with enough digits to differ from its neighbours."""

@@ -29,7 +29,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
-from semblance.core.reports.curves import Curve, in_words
+from semblance.core.reports.curves import Curve, describe_curves
 from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
 
 #: After a resize the plot is drawn again after this pause.
@@ -85,7 +85,7 @@ class FigureView(QWidget):
         changed = (tuple(curves), named) != (self._curves, self._named)
         self._curves, self._named, self._title, self._note = tuple(curves), named, title, note
         self.setAccessibleName(title or tr("Plot"))
-        text = in_words(self._curves)
+        text = describe_curves(self._curves)
         self.setAccessibleDescription(
             tr("{text} Measured on {note}.", text=text, note=note) if note and curves else text
         )

@@ -16,7 +16,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.training_plot import PlottedCurve, TrainingPlot
 from semblance.core.language import tr
-from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
+from semblance.core.reports.curves import TrainingCurve, describe_curves, relative_objective
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 
 #: The shortest time between two redraws.
@@ -126,7 +126,9 @@ class LiveCurve(QWidget):
         pairs = zip(curve.rounds, curve.heldout_accuracy, strict=True)
         known = [(number, value) for number, value in pairs if value is not None]
         self._set_texts(
-            f"{tr('Training')} {curve.label}", tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
+            f"{tr('Training')} {curve.label}",
+            tr("{n:,} rounds", n=curve.rounds[-1]),
+            describe_curves([curve]),
         )
         self.plot.show_curve(
             PlottedCurve(

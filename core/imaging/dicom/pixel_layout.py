@@ -122,11 +122,11 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
 
 
 def _frames(opened: DicomFile) -> int:
-    said = value(opened.dataset, "NumberOfFrames")
-    if said is None and "NumberOfFrames" not in opened.dataset:
+    stated = value(opened.dataset, "NumberOfFrames")
+    if stated is None and "NumberOfFrames" not in opened.dataset:
         return 1
-    frames = 1 if said is None else integer(opened.dataset, "NumberOfFrames")
-    if said is None:
+    frames = 1 if stated is None else integer(opened.dataset, "NumberOfFrames")
+    if stated is None:
         raw = opened.dataset.get_item("NumberOfFrames")
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:

@@ -17,7 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_plainly, read_file
+from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 
 Kind = Literal["folder", "zip", "file"]
@@ -67,7 +67,7 @@ class Source(abc.ABC):
             )
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
             return FolderSource(path)
-        with open_plainly(path, str(path)) as file:
+        with open_regular_file(path, str(path)) as file:
             head = file.read(4)
         is_array_file = path.suffix.lower() == ".npz"
         if path.suffix.lower() == ".zip" or (head == b"PK\x03\x04" and not is_array_file):
@@ -214,12 +214,12 @@ class FolderSource(Source):
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
-        with open_plainly(self._file(path), path) as file:
+        with open_regular_file(self._file(path), path) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
-        return open_plainly(self._file(path), path)
+        return open_regular_file(self._file(path), path)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
@@ -284,12 +284,12 @@ class FileSource(Source):
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
-        with open_plainly(self.path, self.path.name) as file:
+        with open_regular_file(self.path, self.path.name) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
-        return open_plainly(self.path, self.path.name)
+        return open_regular_file(self.path, self.path.name)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""

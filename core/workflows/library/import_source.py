@@ -85,6 +85,8 @@ def import_source(
 
     ``must_exist``: fail instead where it does not exist, as for a library that a window shows.
 
+    The reporter's partial results are the numbers of cases that are in the library, after every batch.
+
     Importing again adds only new files; a changed image replaces its case and removes its features. Cancelling
     keeps every finished batch.
 
@@ -161,6 +163,7 @@ class _ImportRun:
                 self.reporter.check_cancelled()
                 self._import(batch, unfinished, decoders)
                 self._progress()
+                self.reporter.partial(len(self.case_ids))
         self._write_rejected()
         self._remove_vanished()
         summary = self.library.summary()

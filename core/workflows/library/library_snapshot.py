@@ -57,6 +57,8 @@ class LibrarySnapshot:
     files_without_cases: tuple[tuple[str, str, str, str], ...]
     patients: int
     extractors: tuple[ExtractorSuitability, ...] = ()
+    #: The name of the metric that searches use where none is chosen; "" without metrics.
+    current_metric: str = ""
 
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
@@ -75,6 +77,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
         cases = opened.catalogue.all_cases()
         features = opened.features
         sets = features.all()
+        current = opened.current_metric()
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         return LibrarySnapshot(
             opened.path,
@@ -101,6 +104,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             tuple(opened.catalogue.files_without_cases()),
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
+            "" if current is None else current.name,
         )
 
 

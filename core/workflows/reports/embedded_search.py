@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.judgement import Judgement, JudgementKind
@@ -239,6 +239,6 @@ def _content(file: Path) -> str:
     Raises:
         BadInput: it is not there, or cannot be read.
     """
-    with open_plainly(file, str(file)) as opened:
+    with open_regular_file(file, str(file)) as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return f"{file.stat().st_size}-{digest}"
