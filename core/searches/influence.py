@@ -54,25 +54,34 @@ def influences(
     judgements = [entry.judgement for entry in entries]
     differences = candidates - query
     now = _ranks(learn(judgements, coordinates, len(query), strength, initial_weights), differences)
-    shown = np.flatnonzero(now < k)
     out = []
     # One at a time, so that a cancelled job stops learning.
     without = LeaveOneOut(judgements, coordinates, len(query), strength, initial_weights).forms()
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
         reporter.progress(place, len(entries), "Influence of each judgement")
-        shift = _ranks(next(without), differences) - now
-        if not len(shown):
-            out.append(Influence(entry.id, 0.0, 0, 0, 0, 0))
-            continue
-        size = np.abs(shift[shown])
-        most = int(shown[size.argmax()])
-        moved = int(np.count_nonzero(size))
-        out.append(Influence(entry.id, float(size.mean()), moved, most, int(now[most]) + 1, int(shift[most])))
+        out.append(influence_of(entry.id, now, _ranks(next(without), differences), k))
     return out
 
 
-def _ranks(form: FeedbackForm, differences: Matrix) -> Rows:
-    ranks = np.empty(len(differences), dtype=np.int64)
-    ranks[np.argsort(form.squared(differences), kind="stable")] = np.arange(len(differences))
+def influence_of(entry: int, now: Rows, without: Rows, k: int) -> Influence:
+    """Of ``entry``, by the ranks (c,) of the candidates ``now`` and ``without`` it, from 0."""
+    shown = np.flatnonzero(now < k)
+    if not len(shown):
+        return Influence(entry, 0.0, 0, 0, 0, 0)
+    shift = without - now
+    of_shown = np.abs(shift[shown])
+    most = int(shown[of_shown.argmax()])
+    moved = int(np.count_nonzero(of_shown))
+    return Influence(entry, float(of_shown.mean()), moved, most, int(now[most]) + 1, int(shift[most]))
+
+
+def ranks_of(values: Matrix) -> Rows:
+    """(c,) the rank of each, from 0; the smallest is first, equal ones stay in their order."""
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
     return ranks
+
+
+def _ranks(form: FeedbackForm, differences: Matrix) -> Rows:
+    return ranks_of(form.squared(differences))

@@ -15,8 +15,8 @@ from semblance.core.searches.contradictions import Contradiction
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import key_of_query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refine_metric import judged_query_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.
@@ -151,7 +151,7 @@ class LedgerModel(QAbstractListModel):
     ) -> None:
         """Show the ``entries`` of ``search`` and the ``contradictions`` among them."""
         rows = _LedgerSequence(
-            entries, contradictions, columns, judged_query_key(search) if search is not None else ""
+            entries, contradictions, columns, key_of_query(search.query) if search is not None else ""
         )
         places = {key: place for place, key in enumerate(rows.ids())}
         if list(places) == list(self._positions):

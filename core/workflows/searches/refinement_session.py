@@ -21,7 +21,6 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
@@ -55,8 +54,6 @@ class RefinementSession:
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
-        #: What was asked last, and the rank of every case under the metric as it was.
-        self._before: tuple[EmbeddedQuery, Rows] | None = None
         self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
@@ -77,12 +74,6 @@ class RefinementSession:
     def case_at(self, place: int) -> str:
         """The id of the case at a place."""
         return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
-
-    def patient_of(self, case: str) -> str | None:
-        """Its patient; ``None`` where unknown, or for a case without features."""
-        place = self.place_of(case)
-        patient = None if place is None else self.loaded.patients[place]
-        return str(patient) if patient else None
 
     # Vectors
 
@@ -190,33 +181,6 @@ class RefinementSession:
         nearest: Matrix = measured.min(axis=1, initial=np.inf)
         return nearest
 
-    def shifts(self, asked: EmbeddedQuery, places: Sequence[int]) -> tuple[int, ...]:
-        """By how many ranks each case moved forward from where the metric as it was had it.
-
-        ``asked`` in the metric's own coordinates. Ranks are counted among all cases but the query's own patient's.
-        """
-        if self._before is None or not _same_question(self._before[0], asked):
-            self._before = (asked, self._ranks(asked))
-        before = self._before[1][list(places)].tolist()
-        return tuple(was - now for now, was in enumerate(before))
-
-    def _ranks(self, asked: EmbeddedQuery) -> Rows:
-        """(n,) the rank of every case under the metric as it was, from 0; equal ones as its index has."""
-        loaded = self.loaded
-        rows = np.arange(len(loaded.rows))
-        keys = [rows, loaded.index.distances(asked.embedded, rows)]
-        if loaded.ties is not None and asked.tie_break is not None:
-            apart = loaded.ties - asked.tie_break
-            keys.insert(1, np.einsum("ij,ij->i", apart, apart))
-        order = np.lexsort(keys)
-        others = np.ones(len(rows), dtype=np.bool_)
-        if asked.row is not None:
-            others[asked.row] = False
-        others &= ~asked.own_cases(loaded.patients)
-        ranks = np.empty(len(rows), dtype=np.int64)
-        ranks[order] = np.cumsum(others[order]) - others[order]
-        return ranks
-
     def held_out_accuracy(self, entries: Sequence[LedgerEntry], strength: float, most: int) -> float | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most)
@@ -269,10 +233,6 @@ class RefinementSession:
         known = known and not contents_elsewhere(loaded.record.card)
         own = loaded.identity_index.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
-
-
-def _same_question(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
-    return one.row == other.row and np.array_equal(one.embedded, other.embedded)
 
 
 @dataclass(frozen=True)

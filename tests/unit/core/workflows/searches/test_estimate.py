@@ -30,7 +30,7 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, judge, likeness_judgement
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -133,11 +133,22 @@ def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path
 def test_a_refined_ranking_has_counts_only(table):
     request = Search("plain", Query("t/c0"), "mine")
     assert rank_cases(table, request).result.vote.calibrated
-    liked = rank_cases(table, request).result.ranked[3].case_id
-    asked = judge(table, request, [likeness_judgement(request, liked, True)])
+    first, *_, liked = (line.case_id for line in rank_cases(table, request, k=4).result.ranked)
+    asked = judge(table, request, [comparison_judgement(request, liked, first)])
     assert asked.result.vote.why_not == REFINED
     assert sum(asked.result.counts.values()) == 10
     assert not rank_cases(table, request).result.vote.calibrated
+
+
+def test_marks_have_no_part_in_the_estimate(table):
+    request = Search("plain", Query("t/c0"), "mine")
+    before = rank_cases(table, request, k=30).result
+    marked = [line.case_id for line in before.ranked[5:25:2]]
+    judgements = [likeness_judgement(request, case, n % 2 == 0) for n, case in enumerate(marked)]
+    after = judge(table, request, judgements, k=30).result
+    assert [line.case_id for line in after.ranked[:10]] != [line.case_id for line in before.ranked[:10]]
+    assert after.vote.calibrated
+    assert (after.vote, after.counts) == (before.vote, before.counts)
 
 
 def test_a_ranking_without_some_features_has_counts_only_and_says_so(table):

@@ -155,12 +155,12 @@ def test_bad_clicks_are_refused_and_not_kept(table):
     assert rank_cases(table, request).entries == ()
     city = request_for("city")
     with pytest.raises(BadInput, match="no coordinates"):
-        refine_metric.judge(table, city, [likeness_judgement(city, "t/c3", True)])
+        refine_metric.judge(table, city, [comparison_judgement(city, "t/c3", "t/c5")])
     assert rank_cases(table, city).entries == ()
 
 
 def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
-    refine_metric.judge(table, request_for(), [likeness_judgement(request_for(), "t/c9", True)])
+    refine_metric.judge(table, request_for(), [comparison_judgement(request_for(), "t/c9", "t/c4")])
     asked = rank_cases(table, request_for("city"))
     assert ranked(asked) == [line.case_id for line in nearest_cases(table, "city", Query(case="t/c0")).ranked]
     assert len(asked.entries) == 1
@@ -220,12 +220,13 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     assert "ann" not in [
         word for fact in card_facts(MetricCard.from_json(card)) for word in fact.value.split()
     ]
+    session = open_refinement(table, "plain")
+    taught = session.embedded(np.arange(len(session.loaded.rows)), refined.entries, 1.0)
+    query = session.place_of("t/c0")
+    away = {session.case_at(place): ((row - taught[query]) ** 2).sum() for place, row in enumerate(taught)}
     found = nearest_cases(table, "better", Query(case="t/c0"))
-    assert [line.case_id for line in found.ranked] == ranked(refined)
     np.testing.assert_allclose(
-        [line.distance for line in found.ranked],
-        [line.distance for line in refined.result.ranked],
-        rtol=1e-9,
+        [line.distance for line in found.ranked], [away[line.case_id] for line in found.ranked]
     )
     with Library.open(table) as opened:
         record = opened.metric("better")
