@@ -60,13 +60,8 @@ def test_who_it_is_is_shown_when_asked_and_hidden_again_in_the_next_file(dialog,
     dialog.show_identifying.click()
     assert cell(dialog, 1, VALUE) == "Doe^Jane"
     dialog.read(None, ImageAddress(Path("two.dcm")), None)
-<<<<<<< HEAD
-    jobs.run_pending()
-    assert not dialog.who.isChecked()
-=======
     jobs.run_pending()
     assert not dialog.show_identifying.isChecked()
->>>>>>> main
     assert cell(dialog, 1, VALUE) == "hidden"
 
 
@@ -123,12 +118,7 @@ def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
     lines = [HeaderLine(0, "", "Format", "", "PNG")]
     monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.png", lines))
     dialog.read(None, ImageAddress(Path("one.png")), None)
-<<<<<<< HEAD
-    jobs.run_pending()
-    assert not dialog.who.isVisible()
-=======
     jobs.run_pending()
     assert not dialog.show_identifying.isVisible()
->>>>>>> main
     assert dialog.table.isColumnHidden(0)
     assert cell(dialog, 0, VALUE) == "PNG"

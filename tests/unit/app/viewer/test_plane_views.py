@@ -46,13 +46,8 @@ def both(qtbot, jobs, volume):
     viewed = view_file(volume)
     pane.show_viewed(viewed, None, volume, None)
     views.begin(viewed.stack)
-<<<<<<< HEAD
-    views.turn(True)
-    jobs.run_pending()
-=======
     views.set_shown(True)
     jobs.run_pending()
->>>>>>> main
     yield pane, views
     frame.close()
 

@@ -31,13 +31,8 @@ def strip(qtbot, jobs, tmp_path):
     qtbot.addWidget(strip)
     strip.resize(strip.width(), 2 * MARGIN + 5 * CELL + 4 * GAP)
     strip.begin(viewed.stack, None, address, viewed.image)
-<<<<<<< HEAD
-    strip._settled.timeout.emit()
-    jobs.run_pending()
-=======
     strip._resize_timer.timeout.emit()
     jobs.run_pending()
->>>>>>> main
     return strip
 
 
@@ -54,13 +49,8 @@ def test_as_many_slices_as_there_is_room_for_the_ends_included(strip):
 
 def test_more_room_shows_more_and_reads_only_those(strip, jobs):
     strip.resize(strip.width(), 2 * MARGIN + 9 * CELL + 8 * GAP)
-<<<<<<< HEAD
-    strip._settled.timeout.emit()
-    jobs.run_pending()
-=======
     strip._resize_timer.timeout.emit()
     jobs.run_pending()
->>>>>>> main
     assert strip.shown == [0, 12, 25, 38, 50, 62, 75, 88, 100]
     assert sorted(strip._renderers) == strip.shown
 

@@ -97,13 +97,8 @@ def test_finding_neighbours_can_be_cancelled():
         NeighbourMap(
             principal_axes(rows).places,
             euclidean_distances(rows),
-<<<<<<< HEAD
-            most=3000,
-            reporter=RecordingReporter(cancel_after=1),
-=======
             maximum=3000,
             reporter=RecordingReporter(cancel_after=1),
->>>>>>> main
         )
 
 
