@@ -156,7 +156,7 @@ class PlaneViews(QStackedWidget):
                 library,
                 image_address,
                 missing,
-                image.bare(),
+                image.without_pixels(),
                 lane=Lane.SLICE,
                 quiet=True,
             )
