@@ -187,7 +187,7 @@ class _ImportRun:
         With each group comes the file that has more cases than the group holds.
         """
         batch: list[FoundCase] = []
-        size, most = 0, FIRST_BATCH
+        size, most = 0, min(FIRST_BATCH, BATCH)
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
             for item in map(self.privacy.check, found):

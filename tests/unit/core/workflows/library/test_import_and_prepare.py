@@ -14,7 +14,7 @@ from semblance.core.workflows.library import prepare_library as preparing
 from semblance.core.workflows.library.import_and_prepare import import_and_prepare
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import write_table
 
 
@@ -28,7 +28,7 @@ def small(monkeypatch):
     monkeypatch.setattr(preparing, "SHORT_LIST", ("euclidean", "lda"))
 
 
-class _Waiting(Listening):
+class _Waiting(RecordingReporter):
     """Lets the import read on only after a ranking of the first cases was possible."""
 
     def __init__(self, library):
@@ -96,7 +96,7 @@ def test_what_was_imported_stays_when_it_cannot_be_measured(tmp_path, small, mon
 def test_a_cancelled_import_keeps_what_is_finished_and_goes_on(tmp_path, small):
     library, images = tmp_path / "lib.semblance", striped_folder(tmp_path / "i", n=48)
 
-    class Ending(Listening):
+    class Ending(RecordingReporter):
         def check_cancelled(self):
             if any(news.extracted for news in self.partials):
                 raise Cancelled
