@@ -20,7 +20,7 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
-    ``X`` is float64, or stays float32, as rows of local descriptors are kept: they are many and exact in it.
+    ``X`` is float64, or stays float32, as feature sets are stored: half the memory, and exact.
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) say what stands on
     one side of a split and never answers itself: patients, and cases that show the same image; left out,
     the patients alone. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the

@@ -94,20 +94,31 @@ def retrieval_accuracy(
     patients: Rows | None = None,
     max_k: int = 50,
     reporter: Reporter = SILENT,
+    *,
+    queries: Rows | None = None,
 ) -> Matrix:
     """(q, K): share of the first 1, 2, ... K = ``max_k`` cases that have the query's finding.
 
-    Leave-one-out inside one set (bdm.txt Eq. 20): every case asks all others, except, where ``patients``
-    (n,) are known, those of its own patient. Where fewer than k can answer, the share is of those; NaN for
-    a query nobody can answer.
+    Leave-one-out inside one set with ``findings`` (n,) (bdm.txt Eq. 20): the answers to a case are all others,
+    except, where ``patients`` (n,) are known, those of its own patient. Where fewer than k can answer, the share
+    is of those; NaN for a query nobody can answer. ``queries`` (q,): which cases of the set the queries of
+    ``distances`` are, where they are not all.
     """
     own = np.arange(len(findings)) if patients is None else patients
+    queries = np.arange(len(findings)) if queries is None else queries
     n_findings = int(findings.max(initial=0)) + 1
     out = np.full((distances.n_queries, min(max_k, distances.n_gallery)), np.nan)
     for block in ranked_blocks(
-        distances, findings, n_findings, max_k, query_patients=own, gallery_patients=own, reporter=reporter
+        distances,
+        findings,
+        n_findings,
+        max_k,
+        query_patients=own[queries],
+        gallery_patients=own,
+        reporter=reporter,
     ):
-        matching = np.take_along_axis(block.share, findings[block.queries][:, None, None], axis=2)[..., 0]
+        of_query = findings[queries[block.queries]]
+        matching = np.take_along_axis(block.share, of_query[:, None, None], axis=2)[..., 0]
         answers = _answers(block)
         with np.errstate(invalid="ignore"):
             out[block.queries] = np.cumsum(matching, axis=1) / np.where(answers > 0, answers, np.nan)
