@@ -95,9 +95,9 @@ def open_window(library: Path | None = None) -> int:
     application = make_application()
     from semblance.app.application import Application
     from semblance.app.window.main_window import MainWindow
-    from semblance.core.imaging.memory import give_freed_blocks_back
+    from semblance.core.imaging.memory import return_freed_blocks
 
-    give_freed_blocks_back()
+    return_freed_blocks()
     window = MainWindow()
     window.fit(window.screen().availableGeometry().size())
     window.show()

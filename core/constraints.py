@@ -33,7 +33,7 @@ def finding_codes(y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, .
     if values.ndim != 1:
         raise BadInput("The findings are not one value a case.", "Give one finding for every row.")
     missing = [v is None or v == "" or v != v for v in values.tolist()]  # noqa: PLR0124  NaN
-    texts = np.array(["" if gone else str(v) for v, gone in zip(values.tolist(), missing, strict=True)])
+    texts = np.array(["" if lacks else str(v) for v, lacks in zip(values.tolist(), missing, strict=True)])
     names, codes = np.unique(texts, return_inverse=True)
     codes = codes.astype(np.int64)
     if len(names) and names[0] == "":
@@ -175,7 +175,7 @@ class JudgedConstraints:
 
 
 def from_judgements(
-    said: Iterable[tuple[str, str, str, str | None]], row_of: Mapping[str, int]
+    judgements: Iterable[tuple[str, str, str, str | None]], row_of: Mapping[str, int]
 ) -> JudgedConstraints:
     """What was clicked, in its order, as constraints of the rows that ``row_of`` knows cases by.
 
@@ -190,7 +190,7 @@ def from_judgements(
     closer: dict[tuple[int, int, int], None] = {}
     of_query: dict[int, dict[int, int]] = {}
     left_out = 0
-    for kind, query, case, other in said:
+    for kind, query, case, other in judgements:
         rows = [row_of.get(one, -1) for one in (query, case, *([] if other is None else [other]))]
         if min(rows) < 0:
             left_out += 1
@@ -241,10 +241,10 @@ def count_pairs(similarity: Similarity) -> dict[str, int]:
     known = int(sizes.sum())
     total, similar = known * (known - 1) // 2, int((sizes * (sizes - 1) // 2).sum())
     i, j, now = similarity.changed.T
-    before = similarity.by_findings(i, j)
+    replaced = similarity.by_findings(i, j)
     return {
-        "similar": similar + int((now == 1).sum()) - int((before == 1).sum()),
-        "dissimilar": total - similar + int((now == -1).sum()) - int((before == -1).sum()),
+        "similar": similar + int((now == 1).sum()) - int((replaced == 1).sum()),
+        "dissimilar": total - similar + int((now == -1).sum()) - int((replaced == -1).sum()),
     }
 
 
@@ -264,20 +264,20 @@ def sample_pairs(y: npt.ArrayLike, count: int, seed: int) -> Rows:
     check_findings(sizes, names)
     rng = np.random.default_rng(seed)
     drawn = rng.choice(total, min(count, total), replace=False)
-    i, j = _unranked(drawn, n)
+    i, j = _pairs_of_ranks(drawn, n)
     codes = codes[known]
     least = -(-len(drawn) // 50)
     lack = [
         (kind, min(least, available) - int(((codes[i] == codes[j]) == kind).sum()))
         for kind, available in ((True, similar), (False, total - similar))
     ]
-    taken = set(drawn.tolist())
+    taken_ranks = set(drawn.tolist())
     for kind, missing in lack:
         for _ in range(missing):
-            pair = _one_more(codes, kind, taken, rng)
+            pair = _one_more(codes, kind, taken_ranks, rng)
             replaced = int(rng.choice(np.flatnonzero((codes[i] == codes[j]) != kind)))
             i[replaced], j[replaced] = pair
-            taken.add(_rank(*pair, n))
+            taken_ranks.add(_pair_rank(*pair, n))
     value = np.where(codes[i] == codes[j], 1, -1)
     return np.stack([known[i], known[j], value], axis=1)
 
@@ -298,7 +298,7 @@ def check_findings(sizes: npt.NDArray[np.integer], names: tuple[str, ...]) -> No
 
 
 def _one_more(
-    codes: npt.NDArray[np.int64], similar: bool, taken: set[int], rng: np.random.Generator
+    codes: npt.NDArray[np.int64], similar: bool, taken_ranks: set[int], rng: np.random.Generator
 ) -> tuple[int, int]:
     """A pair i < j of the kind that is not among ``taken``; there must be one."""
     n = len(codes)
@@ -307,21 +307,23 @@ def _one_more(
     for _ in range(1000):
         i = int(rng.choice(able))
         j = int(rng.choice(np.flatnonzero((codes == codes[i]) == similar)))
-        if i != j and _rank(min(i, j), max(i, j), n) not in taken:
+        if i != j and _pair_rank(min(i, j), max(i, j), n) not in taken_ranks:
             return min(i, j), max(i, j)
     for i in range(n):
         for j in np.flatnonzero((codes[i + 1 :] == codes[i]) == similar).tolist():
-            if _rank(i, i + 1 + j, n) not in taken:
+            if _pair_rank(i, i + 1 + j, n) not in taken_ranks:
                 return i, i + 1 + j
     raise AssertionError("there is no such pair")
 
 
-def _rank(i: int, j: int, n: int) -> int:
+def _pair_rank(i: int, j: int, n: int) -> int:
     """The place of the pair i < j among all pairs of ``n`` rows, in order."""
     return i * (2 * n - i - 1) // 2 + j - i - 1
 
 
-def _unranked(ranks: npt.NDArray[np.int64], n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _pairs_of_ranks(
+    ranks: npt.NDArray[np.int64], n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The pairs i < j at these places."""
     starts = np.arange(n, dtype=np.int64)
     starts = starts * (2 * n - starts - 1) // 2

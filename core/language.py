@@ -150,13 +150,15 @@ def tr_lazy(text: str, /, **values: object) -> str:
     The text has to stand in the call as it is, not as a variable or an f-string: ``make translations`` finds it
     there.
     """
-    return LazyText(text, {name: _plain(value) for name, value in values.items()})
+    return LazyText(text, {name: _as_plain_value(value) for name, value in values.items()})
 
 
 def tr_lazy_n(one: str, many: str, n: int, /, **values: object) -> str:
     """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands separated."""
-    filled = {"n": tr_lazy("{n:,}", n=n)} | {name: _plain(value) for name, value in values.items()}
-    return LazyText(one, filled, many, n)
+    values_and_n = {"n": tr_lazy("{n:,}", n=n)} | {
+        name: _as_plain_value(value) for name, value in values.items()
+    }
+    return LazyText(one, values_and_n, many, n)
 
 
 def join_texts(texts: Iterable[str], separator: str = ", ") -> str:
@@ -181,7 +183,7 @@ def translate(text: str) -> str:
     if current_language() == ENGLISH or not isinstance(text, LazyText):
         return str(text)
     found = _lookup(text.msgid, text.plural, text.n)
-    return _filled(found, text.values) if text.values else found
+    return _fill(found, text.values) if text.values else found
 
 
 def tr_name(text: str) -> str:
@@ -193,12 +195,12 @@ def tr(text: str, /, **values: object) -> str:
     """``text`` in the language in use, its places filled in from ``values``; it stands in the call as for
     :func:`tr_lazy`."""
     found = _lookup(text)
-    return _filled(found, values) if values else found
+    return _fill(found, values) if values else found
 
 
 def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
     """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands separated."""
-    return _filled(_lookup(one, many, n), {"n": format_number(n, ","), **values})
+    return _fill(_lookup(one, many, n), {"n": format_number(n, ","), **values})
 
 
 def format_number(value: float, format_spec: str = "") -> str:
@@ -241,11 +243,11 @@ class _Filler(string.Formatter):
         return str(super().format_field(value, format_spec))
 
 
-def _filled(text: str, values: Mapping[str, Any]) -> str:
+def _fill(text: str, values: Mapping[str, Any]) -> str:
     return _Filler().vformat(text, (), values)
 
 
-def _plain(value: object) -> object:
+def _as_plain_value(value: object) -> object:
     """What can be filled in later, in another process: texts and numbers."""
     if isinstance(value, str | int | float):
         return value

@@ -13,7 +13,7 @@ Places = npt.NDArray[np.intp]
 #: Whole numbers of so many bits are exact in float32.
 EXACT_BITS = 24
 #: What all columns of a place that the image does not have hold.
-NO_PLACE = -1.0
+NO_DESCRIPTOR = -1.0
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class DescriptorPacking:
     """Descriptors of ``len(low)`` values between ``low`` and ``high``, each kept in ``bits`` bits.
 
     One column of a row holds ``24 // bits`` values, one place ``columns`` of them next to one another; a row
-    is one place after another, those that the image lacks (:data:`NO_PLACE`) last. ``whitened``: the
+    is one place after another, those that the image lacks (:data:`NO_DESCRIPTOR`) last. ``whitened``: the
     values have different units, hence words are found after whitening them.
     """
 
@@ -38,15 +38,15 @@ class DescriptorPacking:
     @property
     def columns(self) -> int:
         """Columns of one place."""
-        return -(-self.values // self._together)
+        return -(-self.values // self._values_per_column)
 
     @property
     def largest(self) -> int:
         """The largest number a column can hold."""
-        return (1 << self.bits * self._together) - 1
+        return (1 << self.bits * self._values_per_column) - 1
 
     @property
-    def _together(self) -> int:
+    def _values_per_column(self) -> int:
         return EXACT_BITS // self.bits
 
     def pack(self, descriptors: npt.NDArray[np.floating] | npt.NDArray[np.uint8], places: int) -> Floats:
@@ -54,10 +54,10 @@ class DescriptorPacking:
         low, high = np.array(self.low), np.array(self.high)
         top = (1 << self.bits) - 1
         steps = np.rint((descriptors - low) * (top / (high - low)))
-        padded = np.zeros((len(descriptors), self.columns * self._together), dtype=np.int64)
+        padded = np.zeros((len(descriptors), self.columns * self._values_per_column), dtype=np.int64)
         padded[:, : self.values] = np.clip(steps, 0, top)
-        whole = padded.reshape(len(descriptors), self.columns, self._together)
-        row = np.full((places, self.columns), NO_PLACE, dtype=np.float32)
+        whole = padded.reshape(len(descriptors), self.columns, self._values_per_column)
+        row = np.full((places, self.columns), NO_DESCRIPTOR, dtype=np.float32)
         row[: len(descriptors)] = (whole << self._shifts()).sum(axis=2)
         return row.reshape(-1)
 
@@ -68,12 +68,14 @@ class DescriptorPacking:
 
     def unpack(self, row: npt.NDArray[np.floating], chosen: Places | None = None) -> Floats:
         """(p, values) the descriptors of a row (d,): of all places there are, or of those ``chosen``."""
-        kept = row.reshape(-1, self.columns)[self.places(row[None])[0] if chosen is None else chosen]
+        packed = row.reshape(-1, self.columns)[self.places(row[None])[0] if chosen is None else chosen]
         top = (1 << self.bits) - 1
-        whole = (kept.astype(np.int32)[:, :, None] >> self._shifts().astype(np.int32)) & np.int32(top)
+        whole = (packed.astype(np.int32)[:, :, None] >> self._shifts().astype(np.int32)) & np.int32(top)
         low, high = (np.array(bound, dtype=np.float32) for bound in (self.low, self.high))
-        steps = whole.reshape(len(kept), self.columns * self._together)[:, : self.values].astype(np.float32)
+        steps = whole.reshape(len(packed), self.columns * self._values_per_column)[:, : self.values].astype(
+            np.float32
+        )
         return np.asarray(steps * ((high - low) / np.float32(top)) + low, dtype=np.float32)
 
     def _shifts(self) -> npt.NDArray[np.int64]:
-        return self.bits * np.arange(self._together, dtype=np.int64)
+        return self.bits * np.arange(self._values_per_column, dtype=np.int64)

@@ -42,8 +42,8 @@ MAX_BYTES, OLDER_FILES = 1 << 20, 4
 #: A phase of a job that takes longer is noted without ``--verbose`` too.
 SLOW_PHASE_S = 5.0
 #: Shorter constants of the program may be part of a name by chance.
-_SHORTEST_LITERAL = 6
-_MOST_FRAMES = 60
+_MIN_LITERAL = 6
+_MAX_FRAMES = 60
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 logger = logging.getLogger("semblance")
@@ -96,7 +96,7 @@ def send_records(send: Callable[[int, str], None]) -> None:
     level, _, _ = os.environ.get(_ACTIVE_VARIABLE, "").partition(":")
     if level:
         logger.setLevel(int(level))
-        _add(_Sender(send))
+        _add(_RecordSender(send))
 
 
 def receive_record(level: int, text: str) -> None:
@@ -111,7 +111,7 @@ def short_hash(text: str) -> str:
     return "#" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
 
 
-def redacted(value: object, literals: Collection[str] = ()) -> str:
+def redact(value: object, literals: Collection[str] = ()) -> str:
     """``value`` without patient data: numbers and names of types stay, texts become hashes but for what is constant in
     the program: a translatable text with values in it, and one without that stands in ``literals``."""
     if value is None or isinstance(value, (bool, int, float, Plain)):
@@ -135,7 +135,7 @@ def describe_error(error: BaseException) -> str:
     kind, literals = type(error).__name__, _literals(error)
     message = getattr(error, "message", None)
     if isinstance(message, LazyText):
-        parts = [redacted(part, literals) for part in (message, getattr(error, "hint", "")) if part]
+        parts = [redact(part, literals) for part in (message, getattr(error, "hint", "")) if part]
         return f"{kind}: {' '.join(parts)}"
     if isinstance(error, OSError) and error.errno is not None:
         return f"{kind}: {errno.errorcode.get(error.errno, error.errno)}"
@@ -147,10 +147,10 @@ def describe_failure(error: BaseException) -> str:
     """:func:`describe_error` with the traceback, and the errors it came from: modules, lines and functions."""
     if isinstance(known := getattr(error, "safe_traceback", None), Plain):
         return known
-    lines, seen = [], set[int]()
+    lines, visited = [], set[int]()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
         lines += [describe_error(current), *_frames(current)]
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
         if current is not None:
@@ -158,7 +158,7 @@ def describe_failure(error: BaseException) -> str:
     return "\n".join(lines)
 
 
-def keep_description(error: BaseException, *, of: BaseException | None = None) -> None:
+def store_description(error: BaseException, *, of: BaseException | None = None) -> None:
     """Note at ``error`` what :func:`describe_failure` says of it, or of the error ``of`` that it stands for.
 
     Another process has the traceback no more, and a translated message is no longer constant.
@@ -199,7 +199,7 @@ class _Redactor(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         arguments = record.args if isinstance(record.args, tuple) else (record.args,) if record.args else ()
-        kept = tuple(one if isinstance(one, (int, float)) else redacted(one) for one in arguments)
+        kept = tuple(one if isinstance(one, (int, float)) else redact(one) for one in arguments)
         text = str(record.msg) % kept if kept else str(record.msg)
         if record.exc_info and record.exc_info[1] is not None:
             text += "\n" + describe_failure(record.exc_info[1])
@@ -211,7 +211,7 @@ class _Redactor(logging.Formatter):
         )
 
 
-class _Sender(logging.Handler):
+class _RecordSender(logging.Handler):
     """Hands records to the process that started this one."""
 
     def __init__(self, send: Callable[[int, str], None]) -> None:
@@ -300,7 +300,7 @@ class _Value:
     def __format__(self, form: str) -> str:
         if isinstance(self._value, (int, float)):
             return format(self._value, form)
-        return redacted(self._value, self._literals)
+        return redact(self._value, self._literals)
 
 
 def _with_literals(text: str, literals: Collection[str]) -> str:
@@ -324,7 +324,7 @@ def _literals(error: BaseException) -> set[str]:
 
 def _constants(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
-        if isinstance(constant, str) and len(constant) >= _SHORTEST_LITERAL:
+        if isinstance(constant, str) and len(constant) >= _MIN_LITERAL:
             yield constant
 
 
@@ -336,4 +336,4 @@ def _frames(error: BaseException) -> list[str]:
         module = frame.f_globals.get("__name__", "?")
         lines.append(f"  {module}:{trace.tb_lineno} {frame.f_code.co_name}")
         trace = trace.tb_next
-    return lines[-_MOST_FRAMES:]
+    return lines[-_MAX_FRAMES:]

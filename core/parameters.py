@@ -43,27 +43,27 @@ class Parameter:
         Raises:
             BadArguments: wrong type, outside the range or not among the choices.
         """
-        wanted = type(self.default)
-        if wanted is bool:
+        expected = type(self.default)
+        if expected is bool:
             if not isinstance(value, bool):
-                raise self._refused(value, tr_lazy("true or false"))
-        elif wanted is int:
+                raise self._refusal(value, tr_lazy("true or false"))
+        elif expected is int:
             if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
-                raise self._refused(value, tr_lazy("a whole number"))
+                raise self._refusal(value, tr_lazy("a whole number"))
             value = int(value)
-        elif wanted is float:
+        elif expected is float:
             if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise self._refused(value, tr_lazy("a number"))
+                raise self._refusal(value, tr_lazy("a number"))
             value = float(value)
-        elif wanted is str and not isinstance(value, str):
-            raise self._refused(value, tr_lazy("a word"))
+        elif expected is str and not isinstance(value, str):
+            raise self._refusal(value, tr_lazy("a word"))
         if self.choices and value not in self.choices:
-            raise self._refused(value, tr_lazy("one of {choices}", choices=", ".join(self.choices)))
+            raise self._refusal(value, tr_lazy("one of {choices}", choices=", ".join(self.choices)))
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.minimum is not None and value < self.minimum:
-                raise self._refused(value, tr_lazy("at least {minimum:g}", minimum=self.minimum))
+                raise self._refusal(value, tr_lazy("at least {minimum:g}", minimum=self.minimum))
             if self.maximum is not None and value > self.maximum:
-                raise self._refused(value, tr_lazy("at most {maximum:g}", maximum=self.maximum))
+                raise self._refusal(value, tr_lazy("at most {maximum:g}", maximum=self.maximum))
         return value
 
     def parse(self, text: str) -> Value:
@@ -74,21 +74,21 @@ class Parameter:
         """
         value: Value = text
         if isinstance(self.default, bool):
-            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            if text.lower() not in words:
-                raise self._refused(text, tr_lazy("true or false"))
-            value = words[text.lower()]
+            accepted = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if text.lower() not in accepted:
+                raise self._refusal(text, tr_lazy("true or false"))
+            value = accepted[text.lower()]
         elif isinstance(self.default, int | float):
             try:
                 value = float(text)
             except ValueError:
-                raise self._refused(text, tr_lazy("a number")) from None
+                raise self._refusal(text, tr_lazy("a number")) from None
         return self.check(value)
 
-    def _refused(self, value: object, wanted: str) -> BadArguments:
+    def _refusal(self, value: object, expected: str) -> BadArguments:
         return BadArguments(
             tr_lazy("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
-            tr_lazy("It must be {wanted}.", wanted=wanted),
+            tr_lazy("It must be {wanted}.", wanted=expected),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -68,10 +68,10 @@ def doctor(
     with ConsoleReporter() as reporter:
         result = verify_library(library, repair=repair, reporter=reporter)
     print_document(result.to_json(), as_json, show_check)
-    if closed := [finding for finding in result.open_harm if finding.part == "permissions"]:
+    if closed := [finding for finding in result.unrepaired_problems if finding.part == "permissions"]:
         raise SemblanceError(f"{library} could not be checked.", closed[0].remedy)
-    if result.open_harm:
-        count = len(result.open_harm)
+    if result.unrepaired_problems:
+        count = len(result.unrepaired_problems)
         raise SemblanceError(
             f"{library} has {count} thing{'s' if count > 1 else ''} damaged or missing.",
             "Restore a backup for what cannot be repaired."

@@ -43,9 +43,17 @@ def search(
         list[str] | None,
         typer.Option(metavar="GROUP", help="Leave out a group of features. The option can be repeated."),
     ] = None,
+    like: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Cases marked as more like what is searched.")
+    ] = None,
+    unlike: Annotated[
+        str | None,
+        typer.Option(metavar="ID,...", help="Cases marked as less like it. They come last."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
+    from semblance.core.searches.marks import Marks
     from semblance.core.searches.query import Query
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
@@ -60,11 +68,17 @@ def search(
             query,
             k=k,
             diverse=diverse,
-            unusual=unusual,
+            no_match_rate=unusual,
             without=left_out,
+            marks=Marks(_ids(like), _ids(unlike)),
             reporter=reporter,
         )
         shown = (
             result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
         )
     print_document(shown, as_json, show_cases)
+
+
+def _ids(text: str | None) -> tuple[str, ...]:
+    """The case ids in a list with commas, each once."""
+    return tuple(dict.fromkeys(one for part in (text or "").split(",") if (one := part.strip())))

@@ -48,7 +48,7 @@ class CalibrationPage(QWidget):
         if metric is None or calibration is None:
             self.plot.view.set_curves(())
             self._pages.setCurrentIndex(1)
-            self._empty.say(tr("Not calibrated"), _missing_reason(metric))
+            self._empty.show_message(tr("Not calibrated"), _missing_reason(metric))
             return
         note = measured_note(calibration.n_cases, calibration.measured_on, stale=metric.stale)
         curves = scored_metrics.calibration_curves(metrics, metric.name)

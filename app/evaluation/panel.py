@@ -32,11 +32,11 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
-from semblance.app.widgets.plots.figure_view import FigureView, ask_where, theme_name
-from semblance.app.widgets.plots.live_curve import NOTHING, LiveCurve
+from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, theme_name
+from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.work_notice import extracting
+from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scored_metrics
@@ -176,10 +176,10 @@ class EvaluationPanel(Panel):
 
     def _connect_hardest_queries(self, cell: PlotCell, *, of_finding: bool) -> None:
         view = cell.view
-        view.let_enter(
+        view.set_click_action(
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
-        view.entered.connect(
+        view.clicked.connect(
             lambda: score_metric.show_hardest_queries(self._context, self._finding if of_finding else "")
         )
 
@@ -217,7 +217,7 @@ class EvaluationPanel(Panel):
             self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
             return
         name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
-        path, screen_theme = ask_where(self, self._context, name)
+        path, screen_theme = ask_plot_file(self, self._context, name)
         if path is not None:
             plot_operations.save(
                 self._context,
@@ -348,7 +348,7 @@ class EvaluationPanel(Panel):
     def _fill_curve(self, live: LiveCurve) -> None:
         current = self._current
         curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
-        text = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
+        text = tr("{metric} was not trained in rounds.", metric=current) if current else NO_CURVE
         live.set_stored(curve, text)
 
     def _set_finding(self) -> None:
@@ -385,25 +385,27 @@ class EvaluationPanel(Panel):
         self.evaluate_again_button.setVisible(can_score and metric is not None and metric.stale)
         on_map = self.header.tabs.currentIndex() == MAP_TAB
         self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
-        self.header.set_second(self._split_text())
+        self.header.set_subtitle(self._split_text())
         run = self._state.training
         if self._metrics or (run is not None and (run.running or run.points)):
             self._outer_pages.setCurrentWidget(self._pages)
             return
         self._outer_pages.setCurrentWidget(self._empty)
         if library is None or not len(library.columns):
-            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one."))
+            self._empty.show_message(
+                tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one.")
+            )
         elif self._state.extracting:
-            self._empty.say(*extracting(self._state))
+            self._empty.show_message(*extraction_message(self._state))
         elif not library.feature_sets:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No features yet"),
                 tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
                 self.extract_requested.emit,
             )
         else:
-            self._empty.say(
+            self._empty.show_message(
                 tr("No metric yet"),
                 tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.measured_on import measured_note
 from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.language import format_number, tr, translate
 from semblance.core.reports.axes import DASHES
@@ -93,7 +93,7 @@ class ScoreTable(QTableWidget):
         self._columns = tuple(columns)
         is_sortable = len(columns) > len(BRIEF)
         self.setItemDelegate(ScoreDelegate(self))
-        for_reading(self)
+        make_read_only(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Metrics and their scores"))
         header = self.horizontalHeader()

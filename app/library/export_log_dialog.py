@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -36,7 +36,7 @@ class ExportLogDialog(Dialog):
         self._save_text = save
         self._rows = [_cells(export) for export in reversed(exports)]
         self.setWindowTitle(tr("Export log"))
-        give_size(self, 760, 420)
+        resize_dialog(self, 760, 420)
         count = tr_n("{n} export", "{n} exports", len(exports))
         self._summary = WrappedLabel(
             tr("{exports}, newest first. File names are not logged.", exports=count)
@@ -54,7 +54,7 @@ class ExportLogDialog(Dialog):
         self.save_list.clicked.connect(self._save)
         for button in (self.copy_button, self.save_list):
             button.setEnabled(bool(exports))
-        layout = column_of(self)
+        layout = dialog_layout(self)
         layout.addWidget(self._summary)
         layout.addWidget(self.table, 1)
         layout.addLayout(closing_row(self, self.copy_button, self.save_list))

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -61,7 +61,7 @@ class ImportDialog(Dialog):
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
-        patients_in_names = bool(recognitions) and get_importer(recognitions[0][0]).named_after_patients
+        patients_in_names = bool(recognitions) and get_importer(recognitions[0][0]).paths_name_patients
         self._folder = QLineEdit(str(library or default_library(source, anonymous=patients_in_names)))
         self._folder.setEnabled(library is None)
         self._folder.setAccessibleName(tr("Folder of the library"))
@@ -84,10 +84,10 @@ class ImportDialog(Dialog):
         self.add_button = accept_button(tr("Add the cases"))
         self.add_button.clicked.connect(self.accept)
         self._folder.textChanged.connect(lambda text: self.add_button.setEnabled(bool(text.strip())))
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(header)
         column.addLayout(fields)
-        column.addLayout(go_or_cancel(self, self.add_button))
+        column.addLayout(action_row(self, self.add_button))
         self._show_kind()
 
     def kind(self) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from semblance.app.library.demo_library import open_demo
-from semblance.app.library.import_dialog import ImportDialog
+from semblance.app.library.import_dialog import ImportDialog, default_library
+from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
+from semblance.core.library.importers.importer import Recognition
+from semblance.core.library.importers.registry import get_importer
 from semblance.core.searches.query import Query
 
 _LAST_FOLDER = "last_folder"
@@ -34,6 +36,7 @@ class LibraryCommands(QObject):
             "demo": partial(open_demo, context),
             "import_more": self.import_folder,
             "import_file": self.import_file,
+            "prepare": partial(prepare_for_searching, context),
             "not_read": self.show_unreadable,
             "relink": self.relink,
             "close_library": partial(library_operations.close_library, context),
@@ -42,12 +45,12 @@ class LibraryCommands(QObject):
     def new_from_file(self) -> None:
         """Make a library of a zip, a table or an array file."""
         if chosen := self._ask_file(tr("New library from a file")):
-            self.open_or_import(chosen)
+            self.import_with_options(chosen)
 
     def new_from_folder(self) -> None:
         """Make a library of a folder of images."""
         if chosen := self._ask_folder(tr("New library from a folder")):
-            self.open_or_import(chosen)
+            self.import_with_options(chosen)
 
     def choose_and_open(self) -> None:
         """Choose a library and open it."""
@@ -57,37 +60,49 @@ class LibraryCommands(QObject):
     def import_folder(self) -> None:
         """Ask for a folder of images to add to the open library."""
         if chosen := self._ask_folder(tr("Add images to this library")):
-            self.open_or_import(chosen, into=self._context.state.path)
+            self.import_with_options(chosen, into=self._context.state.path)
 
     def import_file(self) -> None:
         """Ask for a zip, a table or an array file to add to the open library."""
         if chosen := self._ask_file(tr("Add images to this library")):
-            self.open_or_import(chosen, into=self._context.state.path)
+            self.import_with_options(chosen, into=self._context.state.path)
 
-    def open_or_import(self, source: Path, into: Path | None = None) -> None:
-        """Open ``source`` if it is a library, search with it if it is an image, and import anything else."""
+    def open_dropped(self, source: Path) -> None:
+        """Open ``source`` if it is a library and search with it if it is an image. Make a library of anything else."""
         context = self._context
         if (source / "catalogue.sqlite").is_file():
             library_operations.open_library(context, source)
             return
         is_image = source.suffix.lower() in search_operations.SUFFIXES
-        if into is None and "metric" in context.state.available and is_image:
+        if "metric" in context.state.available and is_image:
             search_operations.submit_query(context, Query(image=source))
             return
+        library_operations.recognise(context, source, partial(self._import_as_recognised, source))
+
+    def _import_as_recognised(self, source: Path, kinds: list[tuple[str, str, Recognition]]) -> None:
+        kind = kinds[0][0]
+        library = default_library(source, anonymous=get_importer(kind).paths_name_patients)
+        change = (tr("Import differently…"), partial(self._show_import_dialog, source, None, kinds))
+        import_and_prepare(self._context, source, library, kind, actions=(change,))
+
+    def import_with_options(self, source: Path, into: Path | None = None) -> None:
+        """Ask for the kind of ``source``, the library and what is kept of patients, and import it."""
         library_operations.recognise(
-            context,
+            self._context,
             source,
             # The dialog blocks, so it opens only after the job that recognised the source has ended.
-            lambda kinds: QTimer.singleShot(0, self, partial(self._ask_how_to_import, source, into, kinds)),
+            lambda kinds: QTimer.singleShot(0, self, partial(self._show_import_dialog, source, into, kinds)),
         )
 
-    def _ask_how_to_import(self, source: Path, into: Path | None, kinds: list[Any]) -> None:
+    def _show_import_dialog(
+        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+    ) -> None:
         # The window may be closed while the source is being recognised.
         if not self._parent.isVisible():
             return
         dialog = ImportDialog(source, kinds, into, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            library_operations.import_source(
+            import_and_prepare(
                 self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
             )
         dialog.deleteLater()

@@ -206,7 +206,9 @@ class LibraryPanel(Panel):
             self.grid.set_model(CaseModel(columns, self._shown_order[:0]))
         # A shorter list starts at the top, or at the current case.
         is_shorter = len(self._shown_order) < len(self.grid.model())
-        self.grid.set_model(CaseModel(columns, self._shown_order), keep_place=same_library and not is_shorter)
+        self.grid.set_model(
+            CaseModel(columns, self._shown_order), keep_scroll=same_library and not is_shorter
+        )
         if is_shorter:
             self.show_current()
         self.show_all_button.setVisible(picked is not None)

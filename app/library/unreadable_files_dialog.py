@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.core.language import tr, tr_n, tr_name
@@ -35,7 +35,7 @@ class UnreadableFilesDialog(Dialog):
         super().__init__(parent)
         self._library, self._save_text = library, save
         self.setWindowTitle(tr("Files that could not be read"))
-        give_size(self, 760, 420)
+        resize_dialog(self, 760, 420)
         self._count = QLabel()
         set_look(self._count, role="second")
         self._show_ignored = QCheckBox(tr("Show ignored files too"))
@@ -47,7 +47,7 @@ class UnreadableFilesDialog(Dialog):
         header = QHBoxLayout()
         header.addWidget(self._count, 1)
         header.addWidget(self._show_ignored)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(header)
         column.addWidget(self.table, 1)
         column.addLayout(closing_row(self, save_list))
@@ -55,7 +55,11 @@ class UnreadableFilesDialog(Dialog):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The rows of the table: file, state and reason."""
-        files = self._library.not_read if self._show_ignored.isChecked() else self._library.unusable
+        files = (
+            self._library.files_without_cases
+            if self._show_ignored.isChecked()
+            else self._library.unusable_files
+        )
         return [
             (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in files
         ]

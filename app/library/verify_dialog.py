@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -36,7 +36,7 @@ class VerifyDialog(Dialog):
         self._save_text = save
         self._result: VerificationResult | None = None
         self.setWindowTitle(tr("Verify library"))
-        give_size(self, 860, 440)
+        resize_dialog(self, 860, 440)
         self._summary = WrappedLabel(tr("Verifying…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
@@ -46,7 +46,7 @@ class VerifyDialog(Dialog):
         self.repair_button.clicked.connect(self._request_repair)
         self.save_list = QPushButton(tr("Save list…"))
         self.save_list.clicked.connect(self._save)
-        layout = column_of(self)
+        layout = dialog_layout(self)
         layout.addWidget(self._summary)
         layout.addWidget(self.table, 1)
         layout.addWidget(self._usable)
@@ -56,7 +56,7 @@ class VerifyDialog(Dialog):
     def show_result(self, result: VerificationResult, *, writable: bool) -> None:
         """Show the result of a verification or repair. *Repair* needs a ``writable`` library."""
         self._result = result
-        damaged = len(result.open_harm)
+        damaged = len(result.unrepaired_problems)
         if damaged:
             summary = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", damaged)
         elif result.findings:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import closing_row, column_of, give_size, widen
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog, widen
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -58,7 +58,7 @@ class MetricCardDialog(Dialog):
         super().__init__(parent)
         self._metric, self._save = metric, save
         self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
-        give_size(self, 760, 640)
+        resize_dialog(self, 760, 640)
         self.document = card_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
@@ -67,7 +67,7 @@ class MetricCardDialog(Dialog):
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addWidget(self._area, 1)
         column.addLayout(self._buttons())
         self._show_card()

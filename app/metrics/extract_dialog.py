@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -49,10 +49,10 @@ class ExtractDialog(Dialog):
         self._parameters_layout = QVBoxLayout()
         self.extract_button = accept_button(tr("Extract"))
         self.extract_button.clicked.connect(self.accept)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(self._form)
         column.addLayout(self._parameters_layout)
-        column.addLayout(go_or_cancel(self, self.extract_button))
+        column.addLayout(action_row(self, self.extract_button))
         self._extractor_box.currentIndexChanged.connect(self._show_extractor)
         self._name.textChanged.connect(self._update)
         self._show_extractor()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
@@ -55,11 +55,11 @@ class PrepareSliderDialog(Dialog):
         fields.addRow(tr("Name"), self._name)
         self.prepare_button = accept_button(tr("Prepare"))
         self.prepare_button.clicked.connect(self.accept)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addWidget(explanation)
         column.addLayout(fields)
         column.addWidget(self._problem)
-        column.addLayout(go_or_cancel(self, self.prepare_button))
+        column.addLayout(action_row(self, self.prepare_button))
         # Without this, Qt computes the height of the dialog for a wrong width of the text.
         explanation.ensurePolished()
         explanation.setMinimumHeight(explanation.heightForWidth(self.minimumWidth() - 2 * 16))

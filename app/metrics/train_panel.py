@@ -160,9 +160,9 @@ class TrainPanel(Panel):
             content_layout.addWidget(ElidedLabel(paper, role="third"))
             for learner in group:
                 content_layout.addWidget(self._learner_rows[learner.name])
-        self.compared_header = SectionHeader(tr("To compare with"), foldable=True)
-        self.compared_header.unfolded.connect(self._show_compared_learners)
-        self.compared_header.set_open(False)
+        self.compared_header = SectionHeader(tr("To compare with"), collapsible=True)
+        self.compared_header.expanded.connect(self._show_compared_learners)
+        self.compared_header.set_expanded(False)
         content_layout.addWidget(self.compared_header)
         for learner in compared:
             content_layout.addWidget(self._learner_rows[learner.name])
@@ -205,11 +205,11 @@ class TrainPanel(Panel):
         column.addWidget(PanelScrollArea(content), 1)
         column.addWidget(bottom_bar)
 
-    def _show_compared_learners(self, is_open: bool) -> None:
+    def _show_compared_learners(self, is_expanded: bool) -> None:
         """Show all learners to compare with, or only the ticked ones."""
         for learner in grouped_learners()[1]:
             learner_row = self._learner_rows[learner.name]
-            learner_row.setVisible(is_open or learner_row.box.isChecked())
+            learner_row.setVisible(is_expanded or learner_row.box.isChecked())
 
     def chosen_learners(self) -> list[str]:
         """Names of the ticked learners."""
@@ -277,7 +277,7 @@ class TrainPanel(Panel):
 
     def _update_learners(self) -> None:
         chosen_learners = self.chosen_learners()
-        self._show_compared_learners(self.compared_header.is_open())
+        self._show_compared_learners(self.compared_header.is_expanded())
         for name in chosen_learners:
             self._make_form(name)
         for name, form in self._forms.items():

@@ -107,7 +107,9 @@ class TrainingDataSection(QWidget):
         if ranked_search is None:
             return 0
         judgements_in_force = (entry.judgement for entry in ranked_search.entries if entry.undone is None)
-        return len({(judgement.asked, judgement.case, judgement.other) for judgement in judgements_in_force})
+        return len(
+            {(judgement.query_key, judgement.case, judgement.other) for judgement in judgements_in_force}
+        )
 
     def _show_count(self, box: QCheckBox, pairs: int, *, is_estimate: bool = False) -> None:
         text = tr_n("{n} pair", "{n} pairs", pairs)

@@ -1,4 +1,4 @@
-"""The dialog in which a report's queries, format and privacy are chosen before it is written."""
+"""The dialog before a report is created: its queries, format, letterhead and privacy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, column_of, form, go_or_cancel
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -26,8 +26,8 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.reports.options import PAGES, ReportOptions, read_logo
 
-#: Forms of a report: ending, name.
-FORMS = (
+#: Formats of a report: suffix, name.
+FORMATS = (
     ("pdf", tr("PDF, to print and to file")),
     ("html", tr("HTML, one page for a browser")),
     ("json", tr("JSON, can be opened as a search")),
@@ -40,28 +40,30 @@ FREE_TEXT = tr("Comments and body parts may name the patient: read them before y
 
 
 @dataclass(frozen=True)
-class Queries:
-    """Which cases are asked, one report each: in words, and their ids; none for the present query."""
+class QuerySelection:
+    """A choice of queries: its text, and the ids of the cases, one report each. No ids: the present query."""
 
     text: str
     cases: tuple[str, ...] = ()
 
 
 class ReportDialog(Dialog):
-    """Accepted with :attr:`target`, :meth:`cases`, :meth:`form` and :attr:`options`."""
+    """Read :attr:`target`, :meth:`cases`, :meth:`file_suffix` and :attr:`options` after it was accepted."""
 
-    def __init__(self, queries: list[Queries], settings: Settings, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, queries: list[QuerySelection], settings: Settings, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._queries, self._settings = queries, settings
-        #: The file, or for several reports the folder; set once it is accepted.
+        #: The file, or the folder for several reports. Set when the dialog is accepted.
         self.target = Path()
         self.options = ReportOptions()
         self.setWindowTitle(tr("Create report"))
         self.setMinimumWidth(theme().px(520))
         self._make_fields()
         self._rows = form()
-        self._rows.addRow(tr("Query"), self._of)
-        self._rows.addRow(tr("Format"), self._form)
+        self._rows.addRow(tr("Query"), self._query_box)
+        self._rows.addRow(tr("Format"), self._format_box)
         self._rows.addRow(tr("Page"), self._page)
         self._rows.addRow(tr("Clinic"), self._clinic)
         self._rows.addRow(tr("Logo"), self._logo_row())
@@ -71,31 +73,31 @@ class ReportDialog(Dialog):
         self._rows.addRow("", self._privacy)
         self._problem = WrappedLabel(role="error")
         self._problem.hide()
-        self.write = accept_button(tr("Create report…"))
-        self.write.clicked.connect(self._write)
-        column = column_of(self)
+        self.create_button = accept_button(tr("Create report…"))
+        self.create_button.clicked.connect(self._accept_options)
+        column = dialog_layout(self)
         column.addLayout(self._rows)
         column.addWidget(self._problem)
-        column.addLayout(go_or_cancel(self, self.write))
+        column.addLayout(action_row(self, self.create_button))
         self._update()
 
     def cases(self) -> tuple[str, ...]:
-        """The cases asked, one report each; none: the present query."""
-        return self._queries[self._of.currentIndex()].cases
+        """The cases used as queries, one report each. Empty for the present query."""
+        return self._queries[self._query_box.currentIndex()].cases
 
-    def form(self) -> str:
-        """The ending of the files."""
-        return str(self._form.currentData())
+    def file_suffix(self) -> str:
+        """The suffix of the files, without the dot."""
+        return str(self._format_box.currentData())
 
     def _make_fields(self) -> None:
-        self._of = QComboBox()
-        self._of.setAccessibleName(tr("Cases to report"))
+        self._query_box = QComboBox()
+        self._query_box.setAccessibleName(tr("Cases to report"))
         for queries in self._queries:
-            self._of.addItem(queries.text)
-        self._form = QComboBox()
-        self._form.setAccessibleName(tr("Format of the report"))
-        for ending, name in FORMS:
-            self._form.addItem(name, ending)
+            self._query_box.addItem(queries.text)
+        self._format_box = QComboBox()
+        self._format_box.setAccessibleName(tr("Format of the report"))
+        for suffix, name in FORMATS:
+            self._format_box.addItem(name, suffix)
         self._page = QComboBox()
         self._page.setAccessibleName(tr("Size of the pages"))
         self._page.addItems(PAGES)
@@ -113,35 +115,37 @@ class ReportDialog(Dialog):
         self._identified = QCheckBox(tr("Include patient identifiers"))
         self._free_text = QCheckBox(tr("Include free text"))
         self._privacy = WrappedLabel(role="small")
-        self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
+        self._format_box.setCurrentIndex(
+            max(0, self._format_box.findData(self._settings.text("report_form", "pdf")))
+        )
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
-        self._form.currentIndexChanged.connect(self._update)
+        self._format_box.currentIndexChanged.connect(self._update)
         self._identified.toggled.connect(self._update)
         self._free_text.toggled.connect(self._update)
 
     def _logo_row(self) -> QHBoxLayout:
-        choose = QPushButton(tr("Choose…"))
-        choose.clicked.connect(self._choose_logo)
+        choose_button = QPushButton(tr("Choose…"))
+        choose_button.clicked.connect(self._choose_logo)
         row = hbox(spacing=8)
         row.addWidget(self._logo, 1)
-        row.addWidget(choose)
+        row.addWidget(choose_button)
         return row
 
     def _update(self) -> None:
         warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
         self._privacy.setText(" ".join(warning))
-        on_pages = self.form() in ("pdf", "dcm")
-        self._rows.setRowVisible(self._page, on_pages)
+        has_pages = self.file_suffix() in ("pdf", "dcm")
+        self._rows.setRowVisible(self._page, has_pages)
         self._problem.hide()
 
     def _choose_logo(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
-        if chosen:
-            self._logo.setText(chosen)
+        file, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
+        if file:
+            self._logo.setText(file)
 
-    def _write(self) -> None:
-        """Check what was given, ask where to, and accept."""
+    def _accept_options(self) -> None:
+        """Check the options, choose the target, and accept."""
         try:
             logo = self._logo.text().strip()
             self.options = ReportOptions(
@@ -156,11 +160,11 @@ class ReportDialog(Dialog):
             self._problem.setText(f"{error.message} {error.hint}".strip())
             self._problem.show()
             return
-        chosen = self._where()
-        if chosen:
-            self.target = Path(chosen)
+        file = self._choose_target()
+        if file:
+            self.target = Path(file)
             for key, value in (
-                ("report_form", self.form()),
+                ("report_form", self.file_suffix()),
                 ("report_page", self.options.page),
                 ("report_clinic", self.options.clinic),
                 ("report_logo", logo),
@@ -168,24 +172,24 @@ class ReportDialog(Dialog):
                 self._settings.set_text(key, value)
             self.accept()
 
-    def _where(self) -> str:
-        ending = self.form()
+    def _choose_target(self) -> str:
+        suffix = self.file_suffix()
         if self.cases():
             return QFileDialog.getExistingDirectory(self, tr("Folder for the reports"))
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Create report"), f"{tr('report')}.{ending}", f"{tr('Report')} (*.{ending})"
+        file, _ = QFileDialog.getSaveFileName(
+            self, tr("Create report"), f"{tr('report')}.{suffix}", f"{tr('Report')} (*.{suffix})"
         )
-        return chosen if not chosen or Path(chosen).suffix else f"{chosen}.{ending}"
+        return file if not file or Path(file).suffix else f"{file}.{suffix}"
 
 
-def queries_of(present: str, shown: list[str], held_out: list[str]) -> list[Queries]:
-    """What a report can be of: the present query, the cases the library shows, those held out."""
-    several = ((tr("the cases shown in Library"), shown), (tr("held-out cases"), held_out))
+def query_selections(query_name: str, shown: list[str], held_out: list[str]) -> list[QuerySelection]:
+    """The choices of queries: the present one, the cases shown in the library, and the held-out cases."""
+    selections = ((tr("the cases shown in Library"), shown), (tr("held-out cases"), held_out))
     return [
-        Queries(tr("this query: {present}", present=present)),
+        QuerySelection(tr("this query: {present}", present=query_name)),
         *(
-            Queries(tr("{what}: {n:,}, one report each", what=text, n=len(cases)), tuple(cases))
-            for text, cases in several
+            QuerySelection(tr("{what}: {n:,}, one report each", what=text, n=len(cases)), tuple(cases))
+            for text, cases in selections
             if cases
         ),
     ]

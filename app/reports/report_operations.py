@@ -1,4 +1,4 @@
-"""Jobs that write reports of the present search, and that open a report again."""
+"""Write reports of the present search, and reopen the search of a report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from semblance.core.workflows.reports import write_reports as workflow
 
 
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:
-    """Write the present ranking to ``path``; de-identified unless told otherwise."""
+    """Write a report of the present ranking to ``path``. It is de-identified unless ``options`` say otherwise."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -34,7 +34,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
 def write_reports(
     context: Context, folder: Path, cases: Sequence[str], kind: str, options: ReportOptions | None = None
 ) -> Job | None:
-    """A report for each of ``cases``, asked as the present search is."""
+    """Write a report for each of ``cases``, with the metric and options of the present search."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -55,8 +55,8 @@ def write_reports(
             case, reason = result.failed[0]
             context.messages.warning(
                 tr(
-                    "{said} {failed:,} cases could not be used as queries.",
-                    said=summary,
+                    "{summary} {failed:,} cases could not be used as queries.",
+                    summary=summary,
                     failed=len(result.failed),
                 ),
                 tr("The first, {case}: {reason}", case=case, reason=reason),
@@ -67,8 +67,8 @@ def write_reports(
     return context.follow(job, show_summary)
 
 
-def reopen(context: Context, report: Path) -> Job | None:
-    """Show the search that a JSON report was made of."""
+def reopen_search(context: Context, report: Path) -> Job | None:
+    """Show the search that a JSON report was made from."""
     state = context.state
     path = state.path
     if path is None:

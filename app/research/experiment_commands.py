@@ -1,4 +1,4 @@
-"""The command that opens the Experiments window, of which there is one beside each main window."""
+"""The command that opens the Experiments window. Each main window has one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ExperimentCommands(QObject):
     def __init__(self, context: Context, parent: QWidget, thumbnails: ThumbnailSource) -> None:
         super().__init__(parent)
         self._context, self._parent, self._thumbnails = context, parent, thumbnails
-        self.commands: dict[str, Callable[[], object]] = {"experiments": self.show}
+        self.commands: dict[str, Callable[[], object]] = {"experiments": self.show_window}
 
-    def show(self) -> ExperimentsDialog:
-        """Open it, or bring it to the front; closed it is only hidden, and what it measures goes on."""
+    def show_window(self) -> ExperimentsDialog:
+        """Open the Experiments window or bring it to the front. Closing hides it while the experiment runs on."""
         from semblance.app.research.experiments_dialog import ExperimentsDialog
 
         dialog = self._parent.findChild(ExperimentsDialog)
@@ -39,14 +39,14 @@ class ExperimentCommands(QObject):
             dialog.case_requested.connect(partial(self._show_case, dialog))
             dialog.results.preview.set_source(self._thumbnails)
             dialog.help_requested.connect(partial(self.help_requested.emit, "experiments"))
-        dialog.form.offer(self._context.state.library, self._context.state.features)
+        dialog.form.add_feature_sets(self._context.state.library, self._context.state.features)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
         return dialog
 
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:
-        """The image of a case, where its library is the open one; the dialog would lie on top of it."""
+        """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
         path, messages = self._context.state.path, self._context.messages
         if path is not None and path == Path(library):
             self.case_requested.emit(row)

@@ -1,4 +1,4 @@
-"""What an experiment is to measure: cases, learners, parameters, protocols, and where it runs."""
+"""The form of an experiment: cases, learners, parameters, protocols and workers."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from semblance.core.research.spec import EACH, NESTED, ExperimentSpec
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
 
-#: Ticked at first.
+#: The learners and the protocol that are ticked first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"
-#: Rows of a list that are seen without scrolling.
-_SEEN = {"cases": 4, "learners": 7, "protocols": 4}
+#: Number of rows that are visible without scrolling.
+_VISIBLE_ROWS = {"cases": 4, "learners": 7, "protocols": 4}
 _TABLE, _LIBRARY = "table", "library"
 _ROLE = Qt.ItemDataRole.UserRole
 
 
-class Ticks(QListWidget):
-    """Lines to tick; ``ticked_changed`` when one is."""
+class CheckList(QListWidget):
+    """A list of check boxes. ``ticked_changed`` is emitted when one is ticked or unticked."""
 
     ticked_changed = Signal()
 
-    def __init__(self, name: str, seen: int) -> None:
+    def __init__(self, name: str, visible_rows: int) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self._seen = seen
+        self._visible_rows = visible_rows
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.itemChanged.connect(lambda _item: self.ticked_changed.emit())
@@ -74,7 +74,7 @@ class Ticks(QListWidget):
         return [str(self.item(row).data(_ROLE)) for row in range(self.count())]
 
     def ticked(self) -> tuple[str, ...]:
-        """Keys of the ticked lines, in their order."""
+        """Keys of the ticked rows, in their order."""
         return tuple(
             str(item.data(_ROLE))
             for item in (self.item(row) for row in range(self.count()))
@@ -82,21 +82,21 @@ class Ticks(QListWidget):
         )
 
     def tick(self, keys: Sequence[str]) -> None:
-        """Tick these lines and no other."""
+        """Tick these rows and untick all others."""
         for row in range(self.count()):
             item = self.item(row)
-            wanted = str(item.data(_ROLE)) in keys
-            item.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+            is_ticked = str(item.data(_ROLE)) in keys
+            item.setCheckState(Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), theme().px(24) * self._seen + 4)
+        return QSize(super().sizeHint().width(), theme().px(24) * self._visible_rows + 4)
 
     def _fit(self) -> None:
-        self.setFixedHeight(theme().px(24) * self._seen + 4)
+        self.setFixedHeight(theme().px(24) * self._visible_rows + 4)
 
 
 class ExperimentForm(QWidget):
-    """``changed`` for every change; :meth:`spec` says whether it can be measured."""
+    """``changed`` is emitted for every change. :meth:`spec` raises an error if the form is not valid."""
 
     changed = Signal()
 
@@ -138,9 +138,9 @@ class ExperimentForm(QWidget):
     def __init__(self, library: LibrarySnapshot | None, features: str, scheduler: str = "") -> None:
         super().__init__()
         self._folder = str(Path.home())
-        self.cases = Ticks(tr("Cases to measure on"), _SEEN["cases"])
-        self.learners = Ticks(tr("Learners to measure"), _SEEN["learners"])
-        self.protocols = Ticks(tr("Protocols to measure by"), _SEEN["protocols"])
+        self.cases = CheckList(tr("Cases to measure on"), _VISIBLE_ROWS["cases"])
+        self.learners = CheckList(tr("Learners to measure"), _VISIBLE_ROWS["learners"])
+        self.protocols = CheckList(tr("Protocols to measure by"), _VISIBLE_ROWS["protocols"])
         self._fill(library, features)
         self.add_table = QPushButton(tr("Add table…"))
         self.add_library = QPushButton(tr("Add library…"))
@@ -173,22 +173,24 @@ class ExperimentForm(QWidget):
         self.scheduler.setToolTip(
             tr("For example tcp://host:8786. Its workers measure the cells, and the cases are sent there.")
         )
-        self._lay_out()
+        self._make_layout()
         self._connect()
         self._fit()
-        self._tell_transfer()
+        self._update_transfer()
 
-    def offer(self, library: LibrarySnapshot | None, features: str) -> None:
-        """Also the feature sets of a library, ``features`` ticked."""
-        there = set(self.cases.keys())
-        for found in library.feature_sets if library is not None else ():
+    def add_feature_sets(self, library: LibrarySnapshot | None, features: str) -> None:
+        """Add the feature sets of a library to the cases. ``features`` is ticked."""
+        known_keys = set(self.cases.keys())
+        for feature_set in library.feature_sets if library is not None else ():
             assert library is not None
-            key = f"{_LIBRARY}:{library.path}:{found.name}"
-            if key not in there:
-                self.cases.add(key, f"{library.name}: {found.name}", ticked=found.name == features)
+            key = f"{_LIBRARY}:{library.path}:{feature_set.name}"
+            if key not in known_keys:
+                self.cases.add(
+                    key, f"{library.name}: {feature_set.name}", ticked=feature_set.name == features
+                )
 
     def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
-        self.offer(library, features)
+        self.add_feature_sets(library, features)
         for name in NAMES:
             text = tr("built-in table {name}", name=name.replace("_", " "))
             self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")
@@ -200,28 +202,28 @@ class ExperimentForm(QWidget):
                     f"{tr_name(learner.summary)}\n{learner.paper}".strip(),
                 )
         self.learners.tick(LEARNERS)
-        for protocol in sorted(protocols(), key=lambda one: one.name != PROTOCOL):
+        for protocol in sorted(protocols(), key=lambda protocol: protocol.name != PROTOCOL):
             self.protocols.add(protocol.name, tr_name(protocol.title), tr_name(protocol.summary))
         self.protocols.tick([PROTOCOL])
 
-    def _lay_out(self) -> None:
+    def _make_layout(self) -> None:
         column = vbox(self, spacing=8, margins=(12, 8, 12, 8))
         column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
-        adding = hbox(spacing=8)
-        adding.addWidget(self.add_table)
-        adding.addWidget(self.add_library)
-        adding.addStretch(1)
-        column.addLayout(adding)
+        add_buttons = hbox(spacing=8)
+        add_buttons.addWidget(self.add_table)
+        add_buttons.addWidget(self.add_library)
+        add_buttons.addStretch(1)
+        column.addLayout(add_buttons)
         column.addWidget(self.transfer)
         column.addWidget(self.unrelated)
         column.addWidget(SectionHeader(tr("Learners")))
         column.addWidget(self.learners)
         column.addWidget(SectionHeader(tr("Parameters")))
         column.addWidget(self.grid)
-        told = QLabel(tr("Several values (50|100) are"))
-        set_look(told, role="second")
-        column.addWidget(told)
+        label = QLabel(tr("Several values (50|100) are"))
+        set_look(label, role="second")
+        column.addWidget(label)
         column.addWidget(self.select)
         column.addWidget(SectionHeader(tr("Protocols")))
         column.addWidget(self.protocols)
@@ -235,10 +237,10 @@ class ExperimentForm(QWidget):
         column.addStretch(1)
 
     def _connect(self) -> None:
-        for ticks in (self.cases, self.learners, self.protocols):
-            ticks.ticked_changed.connect(self.changed)
-        self.cases.ticked_changed.connect(self._tell_transfer)
-        self.transfer.toggled.connect(lambda _on: self._tell_transfer())
+        for check_list in (self.cases, self.learners, self.protocols):
+            check_list.ticked_changed.connect(self.changed)
+        self.cases.ticked_changed.connect(self._update_transfer)
+        self.transfer.toggled.connect(lambda _on: self._update_transfer())
         for box in (self.transfer, self.unrelated):
             box.toggled.connect(lambda _on: self.changed.emit())
         self.grid.textChanged.connect(self.changed)
@@ -253,28 +255,28 @@ class ExperimentForm(QWidget):
     def _fit(self) -> None:
         self.grid.setFixedHeight(theme().px(52))
 
-    def _tell_transfer(self) -> None:
+    def _update_transfer(self) -> None:
         self.transfer.setEnabled(len(self.cases.ticked()) > 1)
         self.unrelated.setVisible(self.transfer.isChecked() and self.transfer.isEnabled())
 
     def _choose_table(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileNames(
+        paths, _ = QFileDialog.getOpenFileNames(
             self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv)"
         )
-        for path in chosen:
+        for path in paths:
             self.add_case(path)
 
     def _choose_library(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(
+        folder = QFileDialog.getExistingDirectory(
             self, tr("A library to measure on (a folder ending in .semblance)"), self._folder
         )
-        if chosen:
-            self.add_case(chosen)
+        if folder:
+            self.add_case(folder)
 
     def add_case(self, path: str) -> None:
-        """A table, or a library with one feature set, ticked."""
-        folder = Path(path).is_dir()
-        key = f"{_LIBRARY}:{path}" if folder else f"{_TABLE}:{path}"
+        """Add a table, or a library with one feature set, and tick it."""
+        is_folder = Path(path).is_dir()
+        key = f"{_LIBRARY}:{path}" if is_folder else f"{_TABLE}:{path}"
         self._folder = str(Path(path).parent)
         if key not in self.cases.keys():  # noqa: SIM118 - no mapping
             self.cases.add(key, Path(path).name, path, ticked=True)
@@ -287,10 +289,10 @@ class ExperimentForm(QWidget):
         return value if isinstance(value, int) else default_workers()
 
     def spec(self, name: str) -> ExperimentSpec:
-        """The experiment.
+        """The experiment that the form describes.
 
         Raises:
-            BadArguments: what cannot be measured so, in words.
+            BadArguments: The form is not valid. The message says why.
         """
         if not self.numbers.is_valid():
             raise BadArguments(tr("A number is not allowed."), tr("Correct the field with the red border."))
@@ -303,8 +305,8 @@ class ExperimentForm(QWidget):
         if self.transfer.isEnabled() and self.transfer.isChecked():
             first, *rest = (path for _, path in ticked)
             tables, libraries, others = (), (), tuple(rest)
-        repeats, seed, most = (numbers[key] for key in ("repeats", "seed", "max_cases"))
-        assert isinstance(repeats, int) and isinstance(seed, int) and isinstance(most, int)
+        repeats, seed, max_cases = (numbers[key] for key in ("repeats", "seed", "max_cases"))
+        assert isinstance(repeats, int) and isinstance(seed, int) and isinstance(max_cases, int)
         return experiment_spec(
             ExperimentOptions(
                 tables=tables,
@@ -317,7 +319,7 @@ class ExperimentForm(QWidget):
                 select=self.select.value(),
                 protocols=self.protocols.ticked(),
                 steps=(self.steps.currentText().strip(),),
-                max_cases=most or None,
+                max_cases=max_cases or None,
                 repeats=repeats,
                 seed=seed,
                 name=name,

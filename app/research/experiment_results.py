@@ -1,4 +1,4 @@
-"""What the finished cells of an experiment say: scores, ranks, differences, worst queries, notes."""
+"""The results of an experiment: scores, ranks, differences, worst queries and notes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from semblance.core.research.titles import (
 
 
 class ExperimentResults(QWidget):
-    """``case_requested(library, row)``: a case whose image is to be seen; the owner places ``protocol``."""
+    """``case_requested(library, row)``: show the image of a case. The owner lays out ``protocol``."""
 
     case_requested = Signal(str, int)
 
@@ -46,21 +46,21 @@ class ExperimentResults(QWidget):
         super().__init__()
         self._context = context
         self._document: Mapping[str, Any] = {}
-        self._drawn: tuple[Any, ...] = ()
+        self._drawn_style: tuple[Any, ...] = ()
         self._redraw = one_shot(self, self._draw_ranks, 120)
-        self._make()
+        self._make_widgets()
         vbox(self).addWidget(self.tabs)
-        self.protocol.currentIndexChanged.connect(lambda _place: self._show_protocol())
-        for choice in (self.test, self.score, self.row):
-            choice.currentIndexChanged.connect(lambda _place: self._show_tab())
+        self.protocol.currentIndexChanged.connect(lambda _index: self._show_protocol())
+        for box in (self.test, self.score, self.row):
+            box.currentIndexChanged.connect(lambda _index: self._show_tab())
         self.findings.entered.connect(self._show_finding)
         self.findings.cellClicked.connect(lambda row, _column: self._show_finding(row))
         self.queries.entered.connect(self._enter_query)
-        self.queries.currentCellChanged.connect(lambda row, *_rest: self._preview(row))
-        self.tabs.currentChanged.connect(lambda _place: self._show_tab())
-        theme_signals.changed.connect(self._fit)
+        self.queries.currentCellChanged.connect(lambda row, *_rest: self._show_preview(row))
+        self.tabs.currentChanged.connect(lambda _index: self._show_tab())
+        theme_signals.changed.connect(self._restyle)
 
-    def _make(self) -> None:
+    def _make_widgets(self) -> None:
         self.protocol = QComboBox()
         self.protocol.setAccessibleName(tr("Protocol shown"))
         self.protocol.setMinimumContentsLength(10)
@@ -75,15 +75,15 @@ class ExperimentResults(QWidget):
         self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        # An image as wide as its room would otherwise widen the window at every drawing.
+        # Otherwise the image would widen the window with every drawing.
         self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._ranks_told = WrappedLabel(role="second")
+        self._ranks_note = WrappedLabel(role="second")
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
         self.queries = ResultTable(tr("Worst queries. Press Enter to view the case"))
         self.findings = ResultTable(tr("Worst findings"))
-        self._worst_told = ElidedLabel(role="second")
+        self._worst_note = ElidedLabel(role="second")
         self.notes = WrappedLabel()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -91,38 +91,36 @@ class ExperimentResults(QWidget):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self.scores, tr("Scores"))
-        self.tabs.addTab(self._stacked(self.test, self._ranks_told, self.ranks), tr("Ranks"))
-        self._differences_told = ElidedLabel(role="second")
-        self.tabs.addTab(
-            self._stacked(self.score, self._differences_told, self.differences), tr("Differences")
-        )
-        worst = self._worst = QSplitter(Qt.Orientation.Horizontal)
-        worst.setChildrenCollapsible(False)
-        worst.addWidget(self.queries)
+        self.tabs.addTab(self._page(self.test, self._ranks_note, self.ranks), tr("Ranks"))
+        self._differences_note = ElidedLabel(role="second")
+        self.tabs.addTab(self._page(self.score, self._differences_note, self.differences), tr("Differences"))
+        worst_splitter = self._worst_splitter = QSplitter(Qt.Orientation.Horizontal)
+        worst_splitter.setChildrenCollapsible(False)
+        worst_splitter.addWidget(self.queries)
         self.preview = QueryPreview()
-        aside = QWidget()
-        column = vbox(aside, spacing=8)
+        side_column = QWidget()
+        column = vbox(side_column, spacing=8)
         column.addWidget(self.findings, 1)
         column.addWidget(self.preview)
-        worst.addWidget(aside)
-        worst.setStretchFactor(0, 2)
-        worst.setStretchFactor(1, 1)
-        self.tabs.addTab(self._stacked(self.row, self._worst_told, worst), tr("Worst queries"))
+        worst_splitter.addWidget(side_column)
+        worst_splitter.setStretchFactor(0, 2)
+        worst_splitter.setStretchFactor(1, 1)
+        self.tabs.addTab(self._page(self.row, self._worst_note, worst_splitter), tr("Worst queries"))
         self.tabs.addTab(self.notes, tr("Notes"))
 
-    def _stacked(self, choice: QComboBox, told: QWidget, content: QWidget) -> QWidget:
+    def _page(self, box: QComboBox, note: QWidget, content: QWidget) -> QWidget:
         page = QWidget()
         column = vbox(page, spacing=8, margins=(12, 8, 12, 8))
-        choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        choice.setMinimumContentsLength(24)
-        choice.setMaximumWidth(theme().px(420))
-        column.addWidget(choice)
-        column.addWidget(told)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(24)
+        box.setMaximumWidth(theme().px(420))
+        column.addWidget(box)
+        column.addWidget(note)
         column.addWidget(content, 1)
         return page
 
-    def _fit(self) -> None:
-        self._drawn = ()
+    def _restyle(self) -> None:
+        self._drawn_style = ()
         self._redraw.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -135,31 +133,31 @@ class ExperimentResults(QWidget):
         return super().event(event)
 
     def show_document(self, document: Mapping[str, Any]) -> None:
-        """The table so far, or all that the finished cells say."""
+        """Show a partial or complete document."""
         self._document = document
         names = list(dict.fromkeys(row["protocol"] for row in document["results"]))
-        _refill(self.protocol, {name: protocol_title(name) for name in names})
+        _set_choices(self.protocol, {name: protocol_title(name) for name in names})
         self.protocol.setVisible(len(names) > 1)
-        fresh = self.row.count() == 0
-        _refill(
+        is_first = self.row.count() == 0
+        _set_choices(
             self.test,
             {
-                f"{one['score']} {one['protocol']}": f"{score_title(one['score'])}, "
-                f"{protocol_title(one['protocol'])}"
-                for one in document.get("over_tables", ())
+                f"{entry['score']} {entry['protocol']}": f"{score_title(entry['score'])}, "
+                f"{protocol_title(entry['protocol'])}"
+                for entry in document.get("over_tables", ())
             },
         )
-        _refill(
+        _set_choices(
             self.row,
             {
-                f"{one['cases']} {one['learner']} {one['protocol']}": f"{cases_title(one['cases'])}: "
-                f"{learner_title(one['learner'])}, {protocol_title(one['protocol'])}"
-                for one in document.get("worst_queries", ())
+                f"{entry['cases']} {entry['learner']} {entry['protocol']}": f"{cases_title(entry['cases'])}: "
+                f"{learner_title(entry['learner'])}, {protocol_title(entry['protocol'])}"
+                for entry in document.get("worst_queries", ())
             },
         )
-        if fresh:
-            self._begin_with_images()
-        self._drawn = ()
+        if is_first:
+            self._select_open_library()
+        self._drawn_style = ()
         self._show_protocol()
         notes = [tr_name(note) for note in document["notes"]]
         for cases in document["cases"]:
@@ -169,20 +167,20 @@ class ExperimentResults(QWidget):
                 if text
             ]
         notes += [
-            f"{cases_title(r['cases'])}, {learner_title(r['learner'])}: {tr_name(r['failed'])}"
-            for r in document["results"]
-            if r["failed"]
+            f"{cases_title(result['cases'])}, {learner_title(result['learner'])}: {tr_name(result['failed'])}"
+            for result in document["results"]
+            if result["failed"]
         ]
         self.notes.setText("\n\n".join(notes) or tr("Nothing failed and nothing was omitted."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 
-    def _begin_with_images(self) -> None:
-        """Worst queries of the open library before those of tables, which have no images."""
-        there = str(self._context.state.path or "")
+    def _select_open_library(self) -> None:
+        """Select the worst queries of the open library first, because tables have no images."""
+        open_library = str(self._context.state.path or "")
         blocked = self.row.blockSignals(True)
-        for place in range(self.row.count()):
-            self.row.setCurrentIndex(place)
-            if there and self._library() == there:
+        for index in range(self.row.count()):
+            self.row.setCurrentIndex(index)
+            if open_library and self._library() == open_library:
                 break
         else:
             self.row.setCurrentIndex(0 if self.row.count() else -1)
@@ -190,16 +188,16 @@ class ExperimentResults(QWidget):
 
     def _show_protocol(self) -> None:
         scores = compared_scores(self._document, self._protocol)
-        _refill(self.score, {name: score_title(name) for name in scores})
+        _set_choices(self.score, {name: score_title(name) for name in scores})
         self._show_tab()
 
     @property
     def _protocol(self) -> str:
-        """As the document calls what is chosen."""
+        """The name of the selected protocol in the document."""
         return self.protocol.currentData() or ""
 
     def _show_tab(self) -> None:
-        """Fill what is seen only: every table of a large experiment at once would stall the window."""
+        """Fill the visible tab only, because filling all tables of a large experiment takes too long."""
         protocol, tab = self._protocol, self.tabs.currentIndex()
         if not self._document or not protocol:
             return
@@ -209,45 +207,47 @@ class ExperimentResults(QWidget):
             self._draw_ranks()
         elif tab == 2:
             show_differences(self.differences, self._document, protocol, self.score.currentData() or "")
-            some = self.score.count() > 0
-            self._differences_told.setText(
+            has_scores = self.score.count() > 0
+            self._differences_note.setText(
                 tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
-                if some
+                if has_scores
                 else tr("Shown when the experiment ends, if two learners have two repeats.")
             )
-            self.differences.setVisible(some)
+            self.differences.setVisible(has_scores)
         elif tab == 3:
-            self._show_worst()
+            self._show_worst_queries()
 
-    def _show_worst(self) -> None:
+    def _show_worst_queries(self) -> None:
         show_worst(self.queries, self.findings, self._document, self.row.currentIndex())
-        told = self._document.get("worst_queries", ())
-        place = self.row.currentIndex()
-        score = score_title(told[place]["score"]) if 0 <= place < len(told) else ""
-        words = (
+        worst_queries = self._document.get("worst_queries", ())
+        index = self.row.currentIndex()
+        score = score_title(worst_queries[index]["score"]) if 0 <= index < len(worst_queries) else ""
+        text = (
             tr("Lowest {score} first. Press Enter or double-click to view a case full size.", score=score)
             if score
             else tr("Shown when the experiment ends or is cancelled.")
         )
-        self._worst_told.setText(words)
-        self._worst.setVisible(bool(score))
+        self._worst_note.setText(text)
+        self._worst_splitter.setVisible(bool(score))
 
     def _show_finding(self, row: int) -> None:
-        """The worst queries of the finding in that line."""
-        told = self._document.get("worst_findings", ())
-        if 0 <= self.row.currentIndex() < len(told):
-            line = told[self.row.currentIndex()]["findings"][row]
-            show_queries(self.queries, line["queries"], told[self.row.currentIndex()]["score"])
-            self._worst_told.setText(tr("Worst queries of the finding {finding}.", finding=line["finding"]))
+        """Show the worst queries of the finding in ``row``."""
+        worst_findings = self._document.get("worst_findings", ())
+        if 0 <= self.row.currentIndex() < len(worst_findings):
+            finding = worst_findings[self.row.currentIndex()]["findings"][row]
+            show_queries(self.queries, finding["queries"], worst_findings[self.row.currentIndex()]["score"])
+            self._worst_note.setText(
+                tr("Worst queries of the finding {finding}.", finding=finding["finding"])
+            )
 
-    def _preview(self, row: int) -> None:
-        """The image of a query, where its library is the open one."""
+    def _show_preview(self, row: int) -> None:
+        """Show the image of a query if its library is open."""
         case, item = self.queries.case(row), self.queries.item(row, 0)
-        library, there = self._library(), self._context.state.path
-        here = case is not None and there is not None and library == str(there)
-        self.preview.show_case(case if here else None, item.text() if item is not None else "")
-        if item is not None and not here:
-            self._worst_told.setText(
+        library, open_library = self._library(), self._context.state.path
+        is_open = case is not None and open_library is not None and library == str(open_library)
+        self.preview.show_case(case if is_open else None, item.text() if item is not None else "")
+        if item is not None and not is_open:
+            self._worst_note.setText(
                 tr("A row of a table has no image.")
                 if case is None
                 else tr("Open {name} to see its images.", name=Path(library).name)
@@ -256,31 +256,34 @@ class ExperimentResults(QWidget):
     def _enter_query(self, row: int) -> None:
         case, library = self.queries.case(row), self._library()
         if case is None:
-            self._worst_told.setText(tr("A row of a table has no image."))
+            self._worst_note.setText(tr("A row of a table has no image."))
         elif library:
             self.case_requested.emit(library, case)
 
     def _library(self) -> str:
-        """The library whose worst queries are shown; empty for a table."""
-        told, place = self._document.get("worst_queries", ()), self.row.currentIndex()
-        if not 0 <= place < len(told):
+        """The path of the library whose worst queries are shown, or an empty text for a table."""
+        worst_queries, index = self._document.get("worst_queries", ()), self.row.currentIndex()
+        if not 0 <= index < len(worst_queries):
             return ""
-        found = next((one for one in self._document["cases"] if one["name"] == told[place]["cases"]), None)
-        return str(found["source"]["path"]).rpartition(" → ")[2] if found and found["source"] else ""
+        cases = next(
+            (entry for entry in self._document["cases"] if entry["name"] == worst_queries[index]["cases"]),
+            None,
+        )
+        return str(cases["source"]["path"]).rpartition(" → ")[2] if cases and cases["source"] else ""
 
     def _draw_ranks(self) -> None:
         tests = self._document.get("over_tables", ())
-        place = self.test.currentIndex()
-        if not 0 <= place < len(tests):
+        index = self.test.currentIndex()
+        if not 0 <= index < len(tests):
             self.ranks.clear()
-            self._ranks_told.setText(
+            self._ranks_note.setText(
                 tr("Ranks need two learners, measured on two tables or feature sets.")
                 if "over_tables" in self._document
                 else tr("Shown when the experiment ends or is cancelled.")
             )
             return
-        test = tests[place]
-        self._ranks_told.setText(
+        test = tests[index]
+        self._ranks_note.setText(
             tr(
                 "Friedman's test over {tables} tables: chi-squared {statistic:.2f}, p {p:.3g}. Learners "
                 "joined by a bar do not differ (Nemenyi, 0.05).",
@@ -289,18 +292,18 @@ class ExperimentResults(QWidget):
                 p=test["p_value"],
             )
         )
-        room = max(360, self.tabs.width() - 24)
-        look = {
+        width = max(360, self.tabs.width() - 24)
+        style = {
             "theme": theme_name(),
-            "width": room,
+            "width": width,
             "ratio": self.devicePixelRatioF(),
             "text_scale": theme().px(100) / 100,
             "family": QFontInfo(font(12)).family(),
         }
-        drawn = (place, test["score"], test["protocol"], *look.values())
-        if drawn != self._drawn and self.tabs.currentIndex() == 1 and self.isVisible():
-            self._drawn = drawn
-            run_experiment.draw(self._context, test, self._show_ranks, **look)
+        style_key = (index, test["score"], test["protocol"], *style.values())
+        if style_key != self._drawn_style and self.tabs.currentIndex() == 1 and self.isVisible():
+            self._drawn_style = style_key
+            run_experiment.draw(self._context, test, self._show_ranks, **style)
         names = sorted(rank_plot_data(test)[0].items(), key=lambda pair: pair[1])
         self.ranks.setAccessibleName(
             tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))
@@ -313,16 +316,16 @@ class ExperimentResults(QWidget):
         self.ranks.setPixmap(image)
 
 
-def _refill(box: QComboBox, texts: Mapping[str, str]) -> None:
-    """Other choices (key: text), the present one kept where it is still there, without a signal."""
+def _set_choices(box: QComboBox, texts: Mapping[str, str]) -> None:
+    """Set the choices (key: text) of ``box`` without a signal. The current choice stays if it is still offered."""
     keys = list(texts)
-    if keys == [box.itemData(place) for place in range(box.count())]:
+    if keys == [box.itemData(index) for index in range(box.count())]:
         return
-    before = box.currentData()
+    current = box.currentData()
     blocked = box.blockSignals(True)
     box.clear()
     for key, text in texts.items():
         box.addItem(text, key)
-    box.setCurrentIndex(keys.index(before) if before in keys else 0 if keys else -1)
+    box.setCurrentIndex(keys.index(current) if current in keys else 0 if keys else -1)
     box.blockSignals(blocked)
     box.setVisible(bool(keys))

@@ -1,4 +1,4 @@
-"""The tables of an experiment: scores as they grow, differences, worst queries and worst findings."""
+"""The tables of an experiment: scores, differences, worst queries and worst findings."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.research.titles import cases_title, learner_title, score_title
 
 Document = Mapping[str, Any]
 
-ROW = 24
+ROW_HEIGHT = 24
 _BADGE = Qt.ItemDataRole.UserRole
 _CASE = Qt.ItemDataRole.UserRole + 1
-#: What a number was measured on, by what is known of patients.
+#: Whether patients are known -> kind of badge.
 BADGES = {"known": "held-out", "unknown": "unknown"}
 
 
 class ResultTable(QTableWidget):
-    """Lines of texts under titles; ``entered(row)`` on a double click or Enter."""
+    """A table of texts. ``entered(row)`` is emitted on a double click or Enter."""
 
     entered = Signal(int)
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        for_reading(self)
+        make_read_only(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setItemDelegate(_Delegate(self))
-        head = self.horizontalHeader()
-        head.setStretchLastSection(False)
-        # Looking through every line for the widest text would make long tables stall.
-        head.setResizeContentsPrecision(60)
+        self.setItemDelegate(BadgeDelegate(self))
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        # Measuring the texts of every row would take too long in long tables.
+        header.setResizeContentsPrecision(60)
         self.cellDoubleClicked.connect(lambda row, _column: self.entered.emit(row))
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def set_lines(
+    def set_rows(
         self,
         titles: Sequence[str],
-        lines: Sequence[Sequence[str]],
+        rows: Sequence[Sequence[str]],
         *,
-        words: int = 1,
+        text_columns: int = 1,
         badges: Sequence[str] | None = None,
         tips: Mapping[int, str] | None = None,
         cases: Sequence[int | None] | None = None,
         bold: Sequence[frozenset[int]] | None = None,
     ) -> None:
-        """The first ``words`` columns are words, the others numbers, to the right. ``badges`` stand in a last
-        column; ``cases`` are catalogue rows the lines speak of; ``bold`` the places of each line's best."""
-        at = self.currentRow()
-        shown = [*titles, *([tr("measured on")] if badges is not None else [])]
-        self.setColumnCount(len(shown))
-        self.setRowCount(len(lines))
-        for place, title in enumerate(shown):
-            head = QTableWidgetItem(title)
-            number = words <= place < len(titles)
-            head.setTextAlignment(_side(number))
-            head.setToolTip(plain_tip((tips or {}).get(place, title)))
-            self.setHorizontalHeaderItem(place, head)
-        for row, line in enumerate(lines):
-            for place, text in enumerate(line):
+        """The first ``text_columns`` columns are texts, the others are numbers, aligned right. ``badges`` are in a last
+        column, ``cases`` are the catalogue rows of the rows, ``bold`` the columns of each row in bold."""
+        current_row = self.currentRow()
+        all_titles = [*titles, *([tr("measured on")] if badges is not None else [])]
+        self.setColumnCount(len(all_titles))
+        self.setRowCount(len(rows))
+        for column, title in enumerate(all_titles):
+            header_item = QTableWidgetItem(title)
+            is_number = text_columns <= column < len(titles)
+            header_item.setTextAlignment(_alignment(is_number))
+            header_item.setToolTip(plain_tip((tips or {}).get(column, title)))
+            self.setHorizontalHeaderItem(column, header_item)
+        for row, cells in enumerate(rows):
+            for column, text in enumerate(cells):
                 item = QTableWidgetItem(text)
-                item.setTextAlignment(_side(place >= words))
+                item.setTextAlignment(_alignment(column >= text_columns))
                 item.setToolTip(plain_tip(text))
-                if bold is not None and place in bold[row]:
+                if bold is not None and column in bold[row]:
                     font = item.font()
                     font.setWeight(font.Weight.DemiBold)
                     item.setFont(font)
                 if cases is not None:
                     item.setData(_CASE, cases[row])
-                self.setItem(row, place, item)
+                self.setItem(row, column, item)
             if badges is not None:
                 item = QTableWidgetItem("")
                 item.setData(_BADGE, badges[row])
@@ -96,13 +96,13 @@ class ResultTable(QTableWidget):
                 self.setItem(row, len(titles), item)
         self._fit()
         self.resizeColumnsToContents()
-        for place in range(words):
-            self.setColumnWidth(place, min(self.columnWidth(place), theme().px(260)))
-        if 0 <= at < len(lines):
-            self.setCurrentCell(at, 0)
+        for column in range(text_columns):
+            self.setColumnWidth(column, min(self.columnWidth(column), theme().px(260)))
+        if 0 <= current_row < len(rows):
+            self.setCurrentCell(current_row, 0)
 
     def case(self, row: int) -> int | None:
-        """The catalogue's row of the case a line speaks of."""
+        """The catalogue row of the case in ``row``."""
         item = self.item(row, 0)
         value = item.data(_CASE) if item is not None else None
         return value if isinstance(value, int) else None
@@ -116,11 +116,11 @@ class ResultTable(QTableWidget):
             super().keyPressEvent(event)
 
     def _fit(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(theme().px(ROW))
+        self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))
 
 
-class _Delegate(QStyledItemDelegate):
-    """Draws badges; all else as usual."""
+class BadgeDelegate(QStyledItemDelegate):
+    """Draws badges in the last column."""
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -141,9 +141,9 @@ class _Delegate(QStyledItemDelegate):
         return badge_size(kind) + QSize(12, 0) if isinstance(kind, str) else size
 
 
-def _side(number: bool) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if number else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+def _alignment(is_number: bool) -> Qt.AlignmentFlag:
+    horizontal = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
+    return horizontal | Qt.AlignmentFlag.AlignVCenter
 
 
 def interval_text(score: Mapping[str, Any] | None) -> str:
@@ -151,92 +151,98 @@ def interval_text(score: Mapping[str, Any] | None) -> str:
     if score is None:
         return "–"
     low, high = score["ci95"] or (None, None)
-    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return localise_number(f"{score['mean']:.3f}{spread}")
+    interval = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return localise_number(f"{score['mean']:.3f}{interval}")
 
 
 def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
-    """Every learner by one protocol, the best mean of each score on the same cases in bold."""
-    rows = [row for row in document["results"] if row["protocol"] == protocol]
-    several = len({row["steps"] for row in document["results"]}) > 1
-    names = list(rows[0]["compared"]) if rows else []
-    titles = [tr("cases"), tr("learner"), *([tr("steps")] if several else []), tr("repeats")]
+    """Show the scores of every learner with one protocol. The best mean on the same cases is bold."""
+    results = [result for result in document["results"] if result["protocol"] == protocol]
+    has_several_steps = len({result["steps"] for result in document["results"]}) > 1
+    names = list(results[0]["compared"]) if results else []
+    titles = [tr("cases"), tr("learner"), *([tr("steps")] if has_several_steps else []), tr("repeats")]
     titles += [score_title(name) for name in names]
-    lines, bold = [], []
-    for row in rows:
-        done = row["repeats"]
-        words = [cases_title(row["cases"]), learner_title(row["learner"])]
-        words += [row["steps"]] if several else []
-        told = tr("failed") if row["failed"] else tr("{done} of {of}", done=done["done"], of=done["of"])
-        lines.append([*words, told, *(interval_text(row["scores"].get(name)) for name in names)])
-        first = len(words) + 1
-        bold.append(frozenset(first + place for place, name in enumerate(names) if _is_best(row, name, rows)))
+    rows, bold = [], []
+    for result in results:
+        repeats = result["repeats"]
+        texts = [cases_title(result["cases"]), learner_title(result["learner"])]
+        texts += [result["steps"]] if has_several_steps else []
+        progress = (
+            tr("failed") if result["failed"] else tr("{done} of {of}", done=repeats["done"], of=repeats["of"])
+        )
+        rows.append([*texts, progress, *(interval_text(result["scores"].get(name)) for name in names)])
+        first = len(texts) + 1
+        bold.append(
+            frozenset(
+                first + index for index, name in enumerate(names) if _is_best_mean(result, name, results)
+            )
+        )
     tips = {
-        place: tr("{name}: mean and 95 % interval over repeats", name=titles[place])
-        for place in range(len(titles) - len(names), len(titles))
+        column: tr("{name}: mean and 95 % interval over repeats", name=titles[column])
+        for column in range(len(titles) - len(names), len(titles))
     }
-    table.set_lines(
+    table.set_rows(
         titles,
-        lines,
-        words=3 if several else 2,
-        badges=[BADGES[row["patients"]] for row in rows],
+        rows,
+        text_columns=3 if has_several_steps else 2,
+        badges=[BADGES[result["patients"]] for result in results],
         tips=tips,
         bold=bold,
     )
-    for place, row in enumerate(rows):
-        if row["failed"]:
+    for row, result in enumerate(results):
+        if result["failed"]:
             for column in range(len(titles)):
-                item = table.item(place, column)
+                item = table.item(row, column)
                 if item is not None:
-                    item.setToolTip(plain_tip(row["failed"]))
+                    item.setToolTip(plain_tip(result["failed"]))
 
 
-def _is_best(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    beside = [
+def _is_best_mean(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    means = [
         other["scores"][name]["mean"]
         for other in rows
         if other["cases"] == row["cases"] and name in other["scores"]
     ]
-    if name not in row["scores"] or len(beside) < 2:
+    if name not in row["scores"] or len(means) < 2:
         return False
-    best = min(beside) if smaller_is_better(name) else max(beside)
+    best = min(means) if smaller_is_better(name) else max(means)
     return bool(abs(row["scores"][name]["mean"] - best) < 5e-4)
 
 
 def compared_scores(document: Document, protocol: str) -> list[str]:
-    """The scores in which learners are compared by one protocol."""
-    found = [one["score"] for one in document.get("comparisons", ()) if one["protocol"] == protocol]
-    return list(dict.fromkeys(found))
+    """Names of the scores in which learners are compared with one protocol."""
+    scores = [entry["score"] for entry in document.get("comparisons", ()) if entry["protocol"] == protocol]
+    return list(dict.fromkeys(scores))
 
 
 def show_differences(table: ResultTable, document: Document, protocol: str, score: str) -> None:
-    """Every two learners on the same splits, in one score."""
-    found = [
-        one
-        for one in document.get("comparisons", ())
-        if one["protocol"] == protocol and one["score"] == score
+    """Show the comparisons of every two learners on the same splits in one score."""
+    comparisons = [
+        entry
+        for entry in document.get("comparisons", ())
+        if entry["protocol"] == protocol and entry["score"] == score
     ]
-    table.set_lines(
+    table.set_rows(
         [tr("cases"), tr("learner"), tr("compared with"), tr("difference"), "p (t)", "p (Wilcoxon)"],
         [
             [
-                cases_title(one["cases"]),
-                learner_title(one["a"]),
-                learner_title(one["b"]),
-                _signed(
+                cases_title(entry["cases"]),
+                learner_title(entry["a"]),
+                learner_title(entry["b"]),
+                _with_minus_sign(
                     tr(
                         "{difference:+.3f} ({low:+.3f} to {high:+.3f})",
-                        difference=one["difference"],
-                        low=one["ci95"][0],
-                        high=one["ci95"][1],
+                        difference=entry["difference"],
+                        low=entry["ci95"][0],
+                        high=entry["ci95"][1],
                     )
                 ),
-                _chance(one["p_corrected_t"]),
-                _chance(one["p_wilcoxon"]),
+                _p_value_text(entry["p_corrected_t"]),
+                _p_value_text(entry["p_wilcoxon"]),
             ]
-            for one in found
+            for entry in comparisons
         ],
-        words=3,
+        text_columns=3,
         tips={
             4: tr("Corrected resampled t test: splits share cases"),
             5: tr("Wilcoxon's signed ranks over repeats"),
@@ -244,45 +250,46 @@ def show_differences(table: ResultTable, document: Document, protocol: str, scor
     )
 
 
-def _signed(text: str) -> str:
+def _with_minus_sign(text: str) -> str:
     return text.replace("-", "−")
 
 
-def _chance(p: float | None) -> str:
+def _p_value_text(p: float | None) -> str:
     return "–" if p is None else localise_number("<0.001" if p < 0.001 else f"{p:.3f}")
 
 
-def show_worst(queries: ResultTable, findings: ResultTable, document: Document, place: int) -> None:
-    """The worst queries and findings of the row at ``place`` of those that have any."""
-    of_queries = document.get("worst_queries", ())
-    there = 0 <= place < len(of_queries)
-    show_queries(
-        queries, of_queries[place]["queries"] if there else (), of_queries[place]["score"] if there else ""
-    )
-    told = document["worst_findings"][place]["findings"] if there else ()
-    findings.set_lines(
+def show_worst(queries: ResultTable, findings: ResultTable, document: Document, index: int) -> None:
+    """Show the worst queries and findings of the entry at ``index``, or empty tables without one."""
+    all_queries = document.get("worst_queries", ())
+    if 0 <= index < len(all_queries):
+        show_queries(queries, all_queries[index]["queries"], all_queries[index]["score"])
+        entries = document["worst_findings"][index]["findings"]
+    else:
+        show_queries(queries, (), "")
+        entries = ()
+    findings.set_rows(
         [tr("finding"), tr("mean"), tr("cases")],
         [
-            [one["finding"], format_number(one["mean"], ".3f"), format_number(one["cases"], ",")]
-            for one in told
+            [entry["finding"], format_number(entry["mean"], ".3f"), format_number(entry["cases"], ",")]
+            for entry in entries
         ],
     )
 
 
 def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
-    """A line for every query, the worst first; those of a library open their case."""
-    table.set_lines(
+    """Show a row for every query, the worst first. Queries of a library have a case."""
+    table.set_rows(
         [tr("case"), tr("finding"), tr("mean"), tr("asked")],
         [
             [
-                one["case_id"] or tr("case {number}", number=one["place"] + 1),
-                one["finding"],
-                format_number(one["mean"], ".3f"),
-                f"{one['asked']}",
+                entry["case_id"] or tr("case {number}", is_number=entry["place"] + 1),
+                entry["finding"],
+                format_number(entry["mean"], ".3f"),
+                f"{entry['asked']}",
             ]
-            for one in queries
+            for entry in queries
         ],
-        words=2,
-        cases=[one["case_row"] if (one["case_row"] or -1) >= 0 else None for one in queries],
+        text_columns=2,
+        cases=[entry["case_row"] if (entry["case_row"] or -1) >= 0 else None for entry in queries],
         tips={2: score_title(score), 3: tr("In how many splits it was tested")},
     )

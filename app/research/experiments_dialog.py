@@ -1,4 +1,4 @@
-"""Experiments: what to measure at the left, what the finished cells say at the right, growing."""
+"""The Experiments window: the form at the left, the results of the finished cells at the right."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import give_size
+from semblance.app.widgets.dialog import resize_dialog
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
@@ -38,12 +38,12 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr
 
-_FORM, _SCROLL, _SIZE = 320, 10, (1180, 760)
+_FORM_WIDTH, _SCROLL_BAR_WIDTH, _SIZE = 320, 10, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
 class ExperimentsDialog(Dialog):
-    """``case_requested(library, row)``: a case whose image is to be seen; ``help_requested``."""
+    """``case_requested(library, row)``: show the image of a case · ``help_requested``."""
 
     case_requested = Signal(str, int)
     help_requested = Signal()
@@ -57,13 +57,13 @@ class ExperimentsDialog(Dialog):
         self._failure = ""
         self.setWindowTitle(tr("Experiments"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
-        give_size(self, *_SIZE)
+        resize_dialog(self, *_SIZE)
         settings, state = context.settings, context.state
         self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
         self.name = QLineEdit(self._free_name())
         self.name.setAccessibleName(tr("Name of the experiment"))
-        self.place = QPushButton(tr("Folder…"))
-        self.place.setToolTip(tr("Choose the folder that holds experiments"))
+        self.folder_button = QPushButton(tr("Folder…"))
+        self.folder_button.setToolTip(tr("Choose the folder that holds experiments"))
         self.run_button, self.cancel_button = QPushButton(tr("Run")), QPushButton(tr("Cancel"))
         set_look(self.run_button, primary=True)
         self.open_button = QPushButton(tr("Open…"))
@@ -81,14 +81,14 @@ class ExperimentsDialog(Dialog):
         help_button = QPushButton(tr("Help"))
         help_button.setIcon(icon("help"))
         help_button.clicked.connect(self.help_requested)
-        for button in (self.run_button, self.open_button, self.place, help_button):
+        for button in (self.run_button, self.open_button, self.folder_button, help_button):
             button.setAutoDefault(False)
         self._problem = WrappedLabel(role="error")
-        self._told, self._state_told = ElidedLabel(role="title"), ElidedLabel(role="second")
+        self._title_label, self._state_label = ElidedLabel(role="title"), ElidedLabel(role="second")
         self.badge = Badge("held-out")
         self.results = ExperimentResults(context)
         empty = EmptyState()
-        empty.say(
+        empty.show_message(
             tr("No results yet"),
             tr(
                 "Tick cases, learners and protocols, and press Run. Each finished cell is saved at once. "
@@ -98,49 +98,49 @@ class ExperimentsDialog(Dialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(empty)
         self._pages.addWidget(self.results)
-        self._lay_out(help_button)
+        self._make_layout(help_button)
         self._connect()
-        self._tell()
+        self._update_controls()
 
-    def _lay_out(self, help_button: QPushButton) -> None:
-        foot = QFrame()
-        set_look(foot, role="bar")
-        named = hbox(spacing=8)
-        named.addWidget(QLabel(tr("Name")))
-        named.addWidget(self.name, 1)
-        named.addWidget(self.place)
+    def _make_layout(self, help_button: QPushButton) -> None:
+        bottom_bar = QFrame()
+        set_look(bottom_bar, role="bar")
+        name_row = hbox(spacing=8)
+        name_row.addWidget(QLabel(tr("Name")))
+        name_row.addWidget(self.name, 1)
+        name_row.addWidget(self.folder_button)
         buttons = hbox(spacing=8)
         for button in (self.run_button, self.cancel_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
-        # Never where Cancel stood a moment ago.
+        # At the other end, so that a second click on Cancel does not open a folder.
         buttons.addWidget(self.open_button)
-        below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
-        below.addWidget(self._problem)
-        below.addLayout(named)
-        below.addLayout(buttons)
-        self._left = Panel()
-        side = vbox(self._left)
-        side.addWidget(PanelScrollArea(self.form), 1)
-        side.addWidget(foot)
-        head = hbox(spacing=8, margins=(12, 6, 12, 6))
-        head.addWidget(self._told)
-        head.addWidget(self.badge)
-        head.addWidget(self._state_told, 1)
+        bottom = vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8))
+        bottom.addWidget(self._problem)
+        bottom.addLayout(name_row)
+        bottom.addLayout(buttons)
+        self._sidebar = Panel()
+        sidebar_layout = vbox(self._sidebar)
+        sidebar_layout.addWidget(PanelScrollArea(self.form), 1)
+        sidebar_layout.addWidget(bottom_bar)
+        header = hbox(spacing=8, margins=(12, 6, 12, 6))
+        header.addWidget(self._title_label)
+        header.addWidget(self.badge)
+        header.addWidget(self._state_label, 1)
         for widget in (self.results.protocol, self.resume_button, self.export_button, help_button):
-            head.addWidget(widget)
-        right = vbox()
-        right.addLayout(head)
-        right.addWidget(self._pages, 1)
+            header.addWidget(widget)
+        right_layout = vbox()
+        right_layout.addLayout(header)
+        right_layout.addWidget(self._pages, 1)
         row = hbox(self)
-        row.addWidget(self._left)
-        row.addLayout(right, 1)
+        row.addWidget(self._sidebar)
+        row.addLayout(right_layout, 1)
         self._fit()
 
     def _connect(self) -> None:
-        self.form.changed.connect(self._tell)
-        self.name.textChanged.connect(lambda _text: self._tell())
-        self.place.clicked.connect(self._choose_place)
+        self.form.changed.connect(self._update_controls)
+        self.name.textChanged.connect(lambda _text: self._update_controls())
+        self.folder_button.clicked.connect(self._choose_experiments_folder)
         self.run_button.clicked.connect(self.run)
         self.cancel_button.clicked.connect(self.cancel)
         self.open_button.clicked.connect(self._choose_experiment)
@@ -149,25 +149,25 @@ class ExperimentsDialog(Dialog):
         theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        # Longer words of another language widen the form, which does not scroll sideways.
-        wide = self.form.minimumSizeHint().width() + theme().px(_SCROLL)
-        self._left.setFixedWidth(max(theme().px(_FORM), wide))
+        # The form does not scroll sideways, and is wider in other languages.
+        width = self.form.minimumSizeHint().width() + theme().px(_SCROLL_BAR_WIDTH)
+        self._sidebar.setFixedWidth(max(theme().px(_FORM_WIDTH), width))
 
-    # Doing
+    # Commands
 
     @property
-    def home(self) -> Path:
+    def experiments_folder(self) -> Path:
         """The folder that holds experiments."""
         return Path(self._context.settings.text(_FOLDER) or Path.home() / "semblance-experiments")
 
     def _free_name(self) -> str:
         number = 1
-        while (self.home / f"experiment-{number}").exists():
+        while (self.experiments_folder / f"experiment-{number}").exists():
             number += 1
         return f"experiment-{number}"
 
     def run(self) -> None:
-        """Measure what is ticked, into the folder of that name; an experiment there is gone on with."""
+        """Run the experiment of the form. An experiment of the same name is resumed."""
         try:
             spec = self.form.spec(self.name.text().strip())
         except BadArguments as error:
@@ -176,14 +176,14 @@ class ExperimentsDialog(Dialog):
             return
         scheduler = self.form.scheduler.text().strip()
         self._context.settings.set_text(_SCHEDULER, scheduler)
-        self._folder = self.home / self.name.text().strip()
+        self._folder = self.experiments_folder / self.name.text().strip()
         job = run_experiment.run(
             self._context, spec, self._folder, self.form.workers, scheduler, self.show_document
         )
         self._follow(job)
 
     def resume(self) -> None:
-        """Measure the cells that the experiment shown lacks."""
+        """Measure the missing cells of the experiment that is shown."""
         if self._folder is not None:
             scheduler = self.form.scheduler.text().strip()
             job = run_experiment.resume(
@@ -192,12 +192,12 @@ class ExperimentsDialog(Dialog):
             self._follow(job)
 
     def cancel(self) -> None:
-        """End measuring; finished cells stay."""
+        """Cancel the run. Finished cells are kept."""
         if self._job is not None:
             self._job.cancel()
 
     def open_experiment(self, folder: Path) -> None:
-        """Show what lies in ``folder``."""
+        """Show the experiment in ``folder``."""
         self._folder = folder
         run_experiment.show(self._context, folder, self.show_document)
 
@@ -205,63 +205,67 @@ class ExperimentsDialog(Dialog):
         self._job = job
         self._failure = ""
         job.failed.connect(self._fail)
-        job.ended.connect(lambda: self._ended(job))
-        self._tell()
+        job.ended.connect(lambda: self._end_run(job))
+        self._update_controls()
 
     def _fail(self, error: SemblanceError) -> None:
         self._failure = str(error)
 
-    def _ended(self, job: Job) -> None:
+    def _end_run(self, job: Job) -> None:
         if self._job is not job:
             return
         self._job = None
-        cut_short = self._document and not self._document["complete"]
-        if cut_short and self._folder is not None:
-            # What was told on the way has no comparisons; what is kept has.
+        is_incomplete = self._document and not self._document["complete"]
+        if is_incomplete and self._folder is not None:
+            # Partial documents have no comparisons, so the document is read again.
             run_experiment.show(self._context, self._folder, self.show_document)
-        self._tell()
+        self._update_controls()
 
-    def _choose_place(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(
-            self, tr("The folder that holds experiments"), str(self.home.parent)
+    def _choose_experiments_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(
+            self, tr("The folder that holds experiments"), str(self.experiments_folder.parent)
         )
-        if chosen:
-            self._context.settings.set_text(_FOLDER, chosen)
+        if folder:
+            self._context.settings.set_text(_FOLDER, folder)
             self.name.setText(self._free_name())
-            self._tell()
+            self._update_controls()
 
     def _choose_experiment(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, tr("An experiment's folder"), str(self.home))
-        if chosen:
-            self.open_experiment(Path(chosen))
+        folder = QFileDialog.getExistingDirectory(
+            self, tr("An experiment's folder"), str(self.experiments_folder)
+        )
+        if folder:
+            self.open_experiment(Path(folder))
 
     def _choose_export(self, *, identified: bool) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, tr("Write tables and plots into"), str(self.home))
-        if chosen and self._folder is not None:
-            self.export(Path(chosen) / f"{self._folder.name}-export", identified=identified)
+        folder = QFileDialog.getExistingDirectory(
+            self, tr("Write tables and plots into"), str(self.experiments_folder)
+        )
+        if folder and self._folder is not None:
+            self.export(Path(folder) / f"{self._folder.name}-export", identified=identified)
 
-    def export(self, to: Path, *, identified: bool = False) -> None:
-        """Write everything there is into the folder ``to``; ``identified``: with names of cases."""
+    def export(self, target: Path, *, identified: bool = False) -> None:
+        """Export the experiment into the folder ``target``. ``identified``: with names of cases."""
         if self._folder is not None:
-            job = run_experiment.export(self._context, self._folder, to, identified=identified)
-            # The window's own message lies behind this one.
+            job = run_experiment.export(self._context, self._folder, target, identified=identified)
+            # The message bar of the main window is behind this window.
             job.done.connect(
-                lambda files: self._state_told.setText(
-                    tr("Wrote {files} files into {folder}", files=len(files), folder=to.name)
+                lambda files: self._state_label.setText(
+                    tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
                 )
             )
 
     # Showing
 
     def show_document(self, document: Mapping[str, Any]) -> None:
-        """The table so far, or all that the finished cells say."""
+        """Show a partial or complete document."""
         self._document = document
         self._pages.setCurrentIndex(1)
         self.results.show_document(document)
-        self._tell()
+        self._update_controls()
 
-    def _tell(self) -> None:
-        """What can be done now, and why not."""
+    def _update_controls(self) -> None:
+        """Update buttons, problem and state."""
         running = self._job is not None
         problem = ""
         try:
@@ -271,39 +275,39 @@ class ExperimentsDialog(Dialog):
         name = self.name.text().strip()
         if not name or Path(name).name != name or name in (".", ".."):
             problem = tr("Give the experiment a name without slashes.")
-        told = problem or self._failure
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told) and not running)
-        held = self.focusWidget()
+        message = problem or self._failure
+        self._problem.setText(message)
+        self._problem.setVisible(bool(message) and not running)
+        focused = self.focusWidget()
         if running:
             self.cancel_button.show()
-        if held is self.run_button and running:
-            # Where Tab would lead is far from what ends it.
+        if focused is self.run_button and running:
+            # The next widget in tab order is far from Cancel.
             self.cancel_button.setFocus()
         self.run_button.setEnabled(not problem and not running)
-        if held is self.cancel_button and not running and not problem:
+        if focused is self.cancel_button and not running and not problem:
             self.run_button.setFocus()
         self.cancel_button.setVisible(running)
-        there = bool(self._document)
-        complete = there and bool(self._document["complete"])
-        self.resume_button.setVisible(there and not complete and not running)
-        self.export_button.setEnabled(there and self._document["cells"]["done"] > 0 and not running)
-        self.badge.setVisible(there)
-        if there:
-            known = {row["patients"] for row in self._document["results"]}
-            self.badge.set_kind(BADGES["known" if known == {"known"} else "unknown"])
+        has_document = bool(self._document)
+        complete = has_document and bool(self._document["complete"])
+        self.resume_button.setVisible(has_document and not complete and not running)
+        self.export_button.setEnabled(has_document and self._document["cells"]["done"] > 0 and not running)
+        self.badge.setVisible(has_document)
+        if has_document:
+            patients = {row["patients"] for row in self._document["results"]}
+            self.badge.set_kind(BADGES["known" if patients == {"known"} else "unknown"])
             cells = self._document["cells"]
             failed = tr(", {n} failed", n=cells["failed"]) if cells["failed"] else ""
-            self._told.setText(str(self._document["experiment"]))
-            words = tr("measuring") if running else tr("complete") if complete else tr("interrupted")
-            self._state_told.setText(
+            self._title_label.setText(str(self._document["experiment"]))
+            state_text = tr("measuring") if running else tr("complete") if complete else tr("interrupted")
+            self._state_label.setText(
                 tr(
-                    "{done} of {total} cells{failed}, {words}",
+                    "{done} of {total} cells{failed}, {state}",
                     done=cells["done"],
                     total=cells["total"],
                     failed=failed,
-                    words=words,
+                    state=state_text,
                 )
             )
         else:
-            self._told.setText(tr("measuring…") if running else "")
+            self._title_label.setText(tr("measuring…") if running else "")

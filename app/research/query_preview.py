@@ -1,4 +1,4 @@
-"""The image of the chosen query, beside the tables of an experiment."""
+"""The image of the selected query beside the tables of an experiment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NONE = -1
 
 
 class QueryPreview(QWidget):
-    """Shows the case of a catalogue row; hidden while there is none."""
+    """Shows the image of a case. Hidden without a case."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,17 +27,17 @@ class QueryPreview(QWidget):
 
     @property
     def row(self) -> int | None:
-        """The case that is shown."""
+        """The catalogue row of the case that is shown."""
         return None if self._row == _NONE else self._row
 
     def set_source(self, thumbnails: ThumbnailSource) -> None:
-        """Where images come from."""
+        """Set the source of the images."""
         if self._thumbnails is not thumbnails:
             self._thumbnails = thumbnails
             thumbnails.ready.connect(lambda rows: self.update() if self._row in rows else None)
 
     def show_case(self, row: int | None, name: str = "") -> None:
-        """The case at ``row`` of the open library, called ``name``; ``None`` for nothing to show."""
+        """Show the case ``name`` at ``row`` of the open library, or nothing for ``None``."""
         self._row = _NONE if row is None else row
         self.setAccessibleName(tr("Image of {name}", name=name) if name else "")
         self.setVisible(self._row != _NONE and self._thumbnails is not None)

@@ -1,4 +1,4 @@
-"""Running experiments in the background, showing what is there, exporting it and drawing its plots."""
+"""Run, resume, show and export experiments in jobs, and draw their plots."""
 
 from __future__ import annotations
 
@@ -13,30 +13,35 @@ from semblance.core.research.spec import ExperimentSpec
 from semblance.core.workflows.research import experiments
 
 Document = Mapping[str, Any]
-Then = Callable[[Document], object]
+DocumentCallback = Callable[[Document], object]
 
 
 def run(
-    context: Context, spec: ExperimentSpec, folder: Path, workers: int, scheduler: str, then: Then
+    context: Context, spec: ExperimentSpec, folder: Path, workers: int, scheduler: str, then: DocumentCallback
 ) -> Job:
-    """Measure what is not finished in ``folder``; ``then`` hears tables as they grow, and all at the end."""
+    """Measure the missing cells in ``folder``. ``then`` is called with each partial document and the final one."""
     function = experiments.run_experiment
-    return _measure(context, folder, then, function, spec, folder, workers=workers, scheduler=scheduler)
+    return _start_job(context, folder, then, function, spec, folder, workers=workers, scheduler=scheduler)
 
 
-def resume(context: Context, folder: Path, workers: int, scheduler: str, then: Then) -> Job:
-    """Go on with the experiment in ``folder``."""
+def resume(context: Context, folder: Path, workers: int, scheduler: str, then: DocumentCallback) -> Job:
+    """Resume the experiment in ``folder``."""
     function = experiments.resume_experiment
-    return _measure(context, folder, then, function, folder, workers=workers, scheduler=scheduler)
+    return _start_job(context, folder, then, function, folder, workers=workers, scheduler=scheduler)
 
 
-def _measure(
-    context: Context, folder: Path, then: Then, function: Callable[..., Document], *args: Any, **more: Any
+def _start_job(
+    context: Context,
+    folder: Path,
+    then: DocumentCallback,
+    function: Callable[..., Document],
+    *args: Any,
+    **keywords: Any,
 ) -> Job:
     title = tr("Experiment {name}", name=folder.name)
-    job = context.jobs.run(title, function, *args, channel="experiment", **more)
+    job = context.jobs.run(title, function, *args, channel="experiment", **keywords)
 
-    def tell(document: Document) -> None:
+    def show_summary(document: Document) -> None:
         then(document)
         cells = document["cells"]
         counts = {"name": folder.name, "done": cells["done"], "failed": cells["failed"]}
@@ -47,11 +52,11 @@ def _measure(
         )
 
     job.partial.connect(then)
-    return context.follow(job, tell)
+    return context.follow(job, show_summary)
 
 
-def show(context: Context, folder: Path, then: Then) -> Job:
-    """What the finished cells in ``folder`` say."""
+def show(context: Context, folder: Path, then: DocumentCallback) -> Job:
+    """Call ``then`` with the document of the finished cells in ``folder``."""
     job = context.jobs.run(
         tr("Opening {name}", name=folder.name),
         experiments.show_experiment,
@@ -63,13 +68,13 @@ def show(context: Context, folder: Path, then: Then) -> Job:
     return context.follow(job, then)
 
 
-def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job:
-    """Write tables, plots and the script, and say where."""
+def export(context: Context, folder: Path, target: Path, *, identified: bool) -> Job:
+    """Export tables, plots and the script into ``target``."""
     job = context.jobs.run(
         tr("Exporting {name}", name=folder.name),
         experiments.export_experiment,
         folder,
-        to,
+        target,
         identified=identified,
         lane=Lane.DRAW,
     )
@@ -79,14 +84,14 @@ def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job
             tr(
                 "Wrote {files} files into {folder}; repeat.sh measures the same numbers again.",
                 files=len(files),
-                folder=to,
+                folder=target,
             )
         ),
     )
 
 
-def draw(context: Context, test: Document, then: Callable[[bytes], object], **look: Any) -> Job:
-    """A PNG of the average ranks of ``test`` goes to ``then``."""
+def draw(context: Context, test: Document, then: Callable[[bytes], object], **style: Any) -> Job:
+    """Call ``then`` with a PNG of the average ranks of ``test``."""
     job = context.jobs.run(
         tr("Drawing ranks"),
         experiments.draw_ranks,
@@ -94,6 +99,6 @@ def draw(context: Context, test: Document, then: Callable[[bytes], object], **lo
         lane=Lane.DRAW,
         channel="experiment ranks",
         quiet=True,
-        **look,
+        **style,
     )
     return context.follow(job, then)

@@ -1,1 +1,1 @@
-"""Asking with a case or an image, the similar cases, feedback, explanation and comparison."""
+"""Searching with a case or an image: query, similar cases, feedback, explanation and comparison."""

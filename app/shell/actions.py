@@ -155,6 +155,7 @@ COMMANDS = (
     Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
     Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
     Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
+    Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "writable"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),

@@ -56,6 +56,7 @@ SYNONYMS = {
     "redo_judgement": tr("again click"),
     "reset_judgements": tr("reset clear start over"),
     "save_refined": tr("keep store learnt"),
+    "prepare": tr("automatic measure features train recommended metric"),
     "extract": tr("compute calculate gabor descriptors"),
     "train": tr("learn fit model bdm"),
     "prepare_slider": tr("visual likeness"),

@@ -14,7 +14,7 @@ def log_export(context: Context, what: str, kind: str) -> None:
     """Add a line to the export log of the open library, for files that the window itself writes."""
     if context.state.path is not None:
         job = context.jobs.run(
-            "", exports.note_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
+            "", exports.log_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
         )
         job.failed.connect(context.messages.error)
 

@@ -20,7 +20,7 @@ from semblance.app.shell.event_loop_monitor import EventLoopMonitor
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
-from semblance.core.log import Plain, describe_failure, keep_description, logger
+from semblance.core.log import Plain, describe_failure, logger, store_description
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
 
@@ -203,7 +203,7 @@ class Job(QObject):
             self._end(State.CANCELLED)
             self.cancelled.emit()
         except SemblanceError as error:
-            keep_description(error)
+            store_description(error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - any other exception is a defect of ours, which is shown
             failure = SemblanceError(
@@ -214,7 +214,7 @@ class Job(QObject):
                 ),
                 tr("Your data is unharmed. Please report it with the details."),
             )
-            keep_description(failure, of=error)
+            store_description(failure, of=error)
             self._fail(failure)
         else:
             self._end(State.DONE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
@@ -20,17 +21,23 @@ MAX_HISTORY = 1_000
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
+#: The text of a button and what it does.
+Action = tuple[str, Callable[[], object]]
+
+
 @dataclass(frozen=True)
 class Message:
     """``level``: error, warning or info. ``what``: what happened, to which file. ``hint``: what to do.
 
-    ``details``: text to copy and send to others, without names of patients and files.
+    ``details``: text to copy and send to others, without names of patients and files. ``actions``: texts of
+    buttons with what they do.
     """
 
     level: str
     what: str
     hint: str = ""
     details: str = ""
+    actions: tuple[Action, ...] = ()
 
 
 class Messages(QObject):
@@ -50,11 +57,11 @@ class Messages(QObject):
         """An error of ``core``."""
         self._show(Message("error", error.message, error.hint, describe_failure(error)))
 
-    def warning(self, what: str, hint: str = "") -> None:
-        self._show(Message("warning", what, hint))
+    def warning(self, what: str, hint: str = "", actions: Sequence[Action] = ()) -> None:
+        self._show(Message("warning", what, hint, actions=tuple(actions)))
 
-    def info(self, what: str, hint: str = "") -> None:
-        self._show(Message("info", what, hint))
+    def info(self, what: str, hint: str = "", actions: Sequence[Action] = ()) -> None:
+        self._show(Message("info", what, hint, actions=tuple(actions)))
 
     def _show(self, message: Message) -> None:
         message = replace(message, what=translate(message.what), hint=translate(message.hint))

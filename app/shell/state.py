@@ -172,7 +172,7 @@ class State(QObject):
 
     @property
     def group_duplicates(self) -> bool:
-        return self._search.fold_duplicates
+        return self._search.group_duplicates
 
     @property
     def diverse(self) -> float:
@@ -180,7 +180,7 @@ class State(QObject):
 
     @property
     def no_match_rate(self) -> float:
-        return self._search.unusual
+        return self._search.no_match_rate
 
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Set another library, or none. Only the options of the search stay."""
@@ -192,9 +192,9 @@ class State(QObject):
             _NO_QUERY,
             new_ledger(),
             hide_same_patient=before.hide_same_patient,
-            fold_duplicates=before.fold_duplicates,
+            group_duplicates=before.group_duplicates,
             diverse=before.diverse,
-            unusual=before.unusual,
+            no_match_rate=before.no_match_rate,
         )
         self.features, self.search_name, self.view = "", "", {}
         if library is not None:
@@ -226,7 +226,8 @@ class State(QObject):
         if self.features not in names:
             self.features = names[0] if names else ""
         if self.metric is None and self.library.metrics:
-            self.metric = self.library.metrics[-1]
+            current = (m for m in self.library.metrics if m.name == self.library.current_metric)
+            self.metric = next(current, self.library.metrics[-1])
             self.features = self.metric.features
         self._adopt_metric()
 
@@ -271,7 +272,7 @@ class State(QObject):
         """Change fields of the search other than metric and query."""
         changed = replace(self._search, **changes)
         if changed != self._search:
-            options = {"hide_same_patient", "fold_duplicates", "diverse", "unusual"} & set(changes)
+            options = {"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"} & set(changes)
             self._search = changed
             self._notify(Change.SEARCH | (Change.OPTIONS if options else Change(0)))
 
@@ -311,7 +312,7 @@ class State(QObject):
         if hide_same_patient is not None:
             changes["hide_same_patient"] = hide_same_patient
         if group_duplicates is not None:
-            changes["fold_duplicates"] = group_duplicates
+            changes["group_duplicates"] = group_duplicates
         self.change_search(**changes)
 
     def set_window_level(self, window_level: WindowLevel | None) -> None:

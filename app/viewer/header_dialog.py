@@ -21,11 +21,11 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.header_rows import COLUMNS, HeaderRows
-from semblance.app.widgets.dialog import closing_row, column_of, give_size
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.read_only_table import for_reading
+from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.tab_order import Dialog
 from semblance.core.errors import SemblanceError
@@ -58,12 +58,12 @@ class HeaderDialog(Dialog):
         self._table: HeaderTable | None = None
         self._job: Job | None = None
         self.setWindowTitle(tr("File header"))
-        give_size(self, 860, 600)
+        resize_dialog(self, 860, 600)
         self.rows = HeaderRows(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
         self.told = QLabel()
         set_look(self.told, role="second")
-        self.search = SearchField(tr("Search tags, names and values"), sign="search")
+        self.search = SearchField(tr("Search tags, names and values"), icon_name="search")
         self.search.searched.connect(self._search)
         self.who = QCheckBox(tr("Show identifying values"))
         self.who.setToolTip(tr("Names, dates, places and numbers that can identify the patient"))
@@ -71,7 +71,7 @@ class HeaderDialog(Dialog):
         self.table = _Table()
         self.table.setAccessibleName(tr("Header entries"))
         self.table.setModel(self.rows)
-        for_reading(self.table)
+        make_read_only(self.table)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
         head = self.table.horizontalHeader()
@@ -101,7 +101,7 @@ class HeaderDialog(Dialog):
         line = hbox(spacing=12)
         line.addWidget(self.search, 1)
         line.addWidget(self.who)
-        column = column_of(self)
+        column = dialog_layout(self)
         column.addLayout(head)
         column.addLayout(line)
         column.addWidget(self.pages, 1)
@@ -167,7 +167,7 @@ class HeaderDialog(Dialog):
 
     def _say(self, icon: str, title: str, text: str) -> None:
         self.notice.set_icon(icon)
-        self.notice.say(title, text)
+        self.notice.show_message(title, text)
         self.pages.setCurrentWidget(self.notice)
         self.told.setText("")
         self._copy.setEnabled(False)

@@ -42,7 +42,7 @@ class HeaderRows(QAbstractTableModel):
 
     def value(self, line: HeaderLine) -> str:
         """The value as it is shown."""
-        return HIDDEN if line.telling and line.value and not self.who else line.value
+        return HIDDEN if line.identifying and line.value and not self.who else line.value
 
     def row_text(self, row: int) -> str:
         """A line as it is copied: its columns parted by tabs."""
@@ -81,6 +81,6 @@ class HeaderRows(QAbstractTableModel):
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()
-            hidden = index.column() == _VALUE and line.telling and not self.who
+            hidden = index.column() == _VALUE and line.identifying and not self.who
             return QColor(look.text if index.column() in (1, _VALUE) and not hidden else look.third)
         return None

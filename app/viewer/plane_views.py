@@ -201,18 +201,20 @@ class PlaneViews(QStackedWidget):
         self._job = None
         self._shown.clear()
         self.notice.set_icon("warning")
-        self.notice.say(tr("No planes"), f"{error.message} {error.hint}")
+        self.notice.show_message(tr("No planes"), f"{error.message} {error.hint}")
         self.setCurrentIndex(0)
 
     def _say_reading(self) -> None:
         if not self._shown:
             self.notice.set_icon("hourglass")
-            self.notice.say("", tr("Reading the volume…"))
+            self.notice.show_message("", tr("Reading the volume…"))
             self.setCurrentIndex(0)
 
     def _tell_progress(self, job: Job) -> None:
         if job is self._job and job.fraction is not None and job.age_ms > SHOW_AFTER_MS and not self._shown:
-            self.notice.say("", tr("Reading the volume… {share} %", share=f"{100 * job.fraction:.0f}"))
+            self.notice.show_message(
+                "", tr("Reading the volume… {share} %", share=f"{100 * job.fraction:.0f}")
+            )
 
     def _drop_job(self) -> None:
         if self._job is not None:

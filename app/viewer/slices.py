@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage
+from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_images
@@ -150,7 +150,7 @@ class Slices(QObject):
         """How many slices may be kept ahead: all where they fit, else two thirds of those that do."""
         levels = self._first.levels if self._first is not None else ()
         size = sum(level.nbytes for level in levels[:1])
-        if levels and max(levels[0].shape[:2]) > SMALLEST_OF_SLICES:
+        if levels and max(levels[0].shape[:2]) > MIN_SIDE_OF_SLICES:
             size = sum(level.nbytes for level in levels)
         fitting = self._limit // max(size, 1) - 1
         return len(self) if fitting >= len(self) else max(2, 2 * fitting // 3)

@@ -62,7 +62,7 @@ class ToolRow(QWidget):
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
-        rule = HLine(upright=True)
+        rule = HLine(vertical=True)
         rule.setFixedHeight(16)
         row.addSpacing(_BESIDE)
         row.addWidget(rule)
@@ -76,11 +76,11 @@ class ToolRow(QWidget):
         self.auto.clicked.connect(self.auto_requested)
         row.addWidget(self.auto)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        theme_signals.changed.connect(self._make_room)
+        theme_signals.changed.connect(self._fit_width)
 
     def show_tool(self, name: str) -> None:
         self.tools[name].setChecked(True)
-        self._make_room()
+        self._fit_width()
 
     def sizeHint(self) -> QSize:
         return QSize(self._needed(len(self.tools)), super().sizeHint().height())
@@ -90,7 +90,7 @@ class ToolRow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._make_room()
+        self._fit_width()
 
     def _needed(self, shown: int) -> int:
         """Pixels for so many tools and what always stands here."""
@@ -105,7 +105,7 @@ class ToolRow(QWidget):
             + _RULE
         )
 
-    def _make_room(self) -> None:
+    def _fit_width(self) -> None:
         """Buttons for the first tools; the one in use is among them."""
         for button in (*self.tools.values(), self.undo, self.more):
             # Else the layout takes what is lacking from the widest, which is a word.

@@ -1,1 +1,1 @@
-"""Widgets that know nothing of libraries or jobs: they show what they are given and say what was done."""
+"""Widgets, cards and plots that several packages use."""

@@ -1,4 +1,4 @@
-"""On what a number was measured, told by shape and words, never by hue."""
+"""Badges that say on which cases a number was measured, by shape and text instead of colour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {
 
 
 class Badge(QWidget):
-    """``kind`` is one of :data:`KINDS`; ``text`` replaces its usual words.
+    """``kind``: one of :data:`KINDS`. ``text`` replaces its text.
 
     Raises:
         KeyError: an unknown kind.
@@ -68,14 +68,14 @@ class Badge(QWidget):
 
 
 def badge_size(kind: str, text: str = "") -> QSize:
-    """The room a badge takes."""
+    """The size of a badge."""
     usual, name, _ = KINDS[kind]
     width = text_cache(SMALL, 500).width(text or usual) + 2 * _PAD + (theme().px(_ICON) + _GAP if name else 0)
     return QSize(int(width) + 2, theme().px(HEIGHT))
 
 
 def paint_badge(painter: QPainter, where: QRect, kind: str, text: str = "", ratio: float = 1.0) -> None:
-    """Draw a badge into ``where``, for tables and plots."""
+    """Draw a badge into ``where`` of a table or plot."""
     usual, name, _ = KINDS[kind]
     tokens = theme()
     painter.save()

@@ -1,4 +1,4 @@
-"""What dialogs are built of, so that all are laid out alike."""
+"""The common layout and buttons of dialogs."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
 
-#: px a window's frame takes at most.
-FRAME = 16
+#: The largest width of a window's frame in px.
+FRAME_SIZE = 16
 
 
-def column_of(dialog: QDialog) -> QVBoxLayout:
-    """The parts of a dialog, above each other."""
+def dialog_layout(dialog: QDialog) -> QVBoxLayout:
+    """A vertical layout with the margins of dialogs."""
     return vbox(dialog, spacing=12, margins=(16, 16, 16, 16))
 
 
-def give_size(dialog: QDialog, width: int, height: int) -> None:
-    """Make it so large, px at text scale 1, as far as the screen has room."""
-    dialog.resize(QSize(theme().px(width), theme().px(height)).boundedTo(_room(dialog)))
+def resize_dialog(dialog: QDialog, width: int, height: int) -> None:
+    """Set the size in px at text scale 1, limited by the screen."""
+    dialog.resize(QSize(theme().px(width), theme().px(height)).boundedTo(_available_size(dialog)))
 
 
 def widen(dialog: QDialog, width: int) -> None:
-    """Make it at least so wide, px at text scale 1, as far as the screen has room."""
-    wanted = min(theme().px(width), _room(dialog).width())
-    dialog.resize(max(dialog.width(), wanted), dialog.height())
+    """Set a minimum width in px at text scale 1, limited by the screen."""
+    target = min(theme().px(width), _available_size(dialog).width())
+    dialog.resize(max(dialog.width(), target), dialog.height())
 
 
-def _room(dialog: QDialog) -> QSize:
-    """The screen without a frame; a window there already is room as well."""
-    screen = dialog.screen().availableGeometry().size() - QSize(FRAME, 2 * FRAME)
+def _available_size(dialog: QDialog) -> QSize:
+    """The size of the screen without a frame, or of the parent window if that is larger."""
+    screen = dialog.screen().availableGeometry().size() - QSize(FRAME_SIZE, 2 * FRAME_SIZE)
     parent = dialog.parentWidget()
     return screen if parent is None else screen.expandedTo(parent.window().size())
 
 
 def form() -> QFormLayout:
-    """Fields, each beside its name."""
+    """A layout of labelled fields."""
     fields = QFormLayout()
     fields.setHorizontalSpacing(16)
     fields.setVerticalSpacing(8)
@@ -45,7 +45,7 @@ def form() -> QFormLayout:
 
 
 def accept_button(text: str) -> QPushButton:
-    """What the dialog is for; Enter presses it."""
+    """The button that confirms the dialog. Enter presses it."""
     button = QPushButton(text)
     set_look(button, primary=True)
     button.setDefault(True)
@@ -58,18 +58,17 @@ def cancel_button(dialog: QDialog) -> QPushButton:
     return button
 
 
-def go_or_cancel(dialog: QDialog, go: QPushButton) -> QHBoxLayout:
-    """The last line of a dialog that does something: Cancel and ``go`` at the right, as Close is in one to
-    read."""
+def action_row(dialog: QDialog, action: QPushButton) -> QHBoxLayout:
+    """The bottom row of a dialog: Cancel and ``action`` at the right."""
     row = hbox(spacing=8)
     row.addStretch(1)
     row.addWidget(cancel_button(dialog))
-    row.addWidget(go)
+    row.addWidget(action)
     return row
 
 
 def closing_row(dialog: QDialog, *others: QWidget) -> QHBoxLayout:
-    """The last line of a dialog to read: ``others`` at the left, Close at the right."""
+    """The bottom row of a dialog without an action: ``others`` at the left, Close at the right."""
     close = QPushButton(tr("Close"))
     close.setDefault(True)
     close.clicked.connect(dialog.accept)

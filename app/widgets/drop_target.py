@@ -1,4 +1,4 @@
-"""A place where a file or a case can be dropped, with a sign that it can."""
+"""A frame over a widget on which a file or a case can be dropped."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from semblance.app.widgets.text_cache import CENTRE, text_cache
 
 
 class DropTarget(QWidget):
-    """Lets one file, or one case of a grid, be dropped anywhere on ``parent``.
+    """Accepts one file, or one case of a grid, anywhere on ``parent``.
 
-    ``file_dropped`` tells its path, ``case_dropped`` its catalogue row. While something that can be dropped
-    hovers over ``parent``, a frame with ``text`` covers it. Folders and several files at once are left to
-    whoever is behind.
+    ``file_dropped(path)`` · ``case_dropped(case_row)``. While one is dragged over ``parent``, a frame with
+    ``text`` covers it. Folders and several files are left to the parent's parents.
     """
 
     file_dropped = Signal(Path)

@@ -1,4 +1,4 @@
-"""A label that shortens its text to its room; the whole text is in its tooltip then."""
+"""A label that shortens its text to its width and shows the whole text as a tooltip."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ElidedLabel(QLabel):
     ) -> None:
         super().__init__(text, parent)
         self._mode = mode
-        self._tip = self._short = ""
-        #: The text and font last measured with the text's width, and what was shown of it in which room.
-        self._measured: tuple[str, QFont, float] = ("", QFont(), 0.0)
+        self._tip = self._short_text = ""
+        #: The text and font measured last, with the width, and the shortened text for a width of the label.
+        self._measured_text: tuple[str, QFont, float] = ("", QFont(), 0.0)
         self._elided: tuple[int, str] | None = None
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -32,41 +32,41 @@ class ElidedLabel(QLabel):
             set_look(self, role=role)
 
     def set_tip(self, tip: str) -> None:
-        """A tooltip of its own; the whole text is put before it where the text is shortened."""
+        """Set the tooltip. A shortened text stands above it."""
         self._tip = tip
-        self._told()
+        self._update_tooltip()
 
-    def set_short(self, text: str) -> None:
-        """What is said instead of a shortened text, and nothing where that has no room; empty for none."""
-        self._short, self._elided = text, None
+    def set_short_text(self, text: str) -> None:
+        """A text to show instead of a shortened one, or nothing if that does not fit either. Empty: none."""
+        self._short_text, self._elided = text, None
         self.update()
 
     def setText(self, text: str) -> None:
         super().setText(text)
-        self._told()
+        self._update_tooltip()
 
     def shown_text(self) -> str:
-        room, text, font = self.contentsRect().width(), self.text(), self.font()
-        if self._measured[0] != text or self._measured[1] != font:
-            wide = QFontMetricsF(font, self).horizontalAdvance(text)
-            self._measured, self._elided = (text, font, wide), None
-        if self._measured[2] <= room:
+        width, text, font = self.contentsRect().width(), self.text(), self.font()
+        if self._measured_text[0] != text or self._measured_text[1] != font:
+            text_width = QFontMetricsF(font, self).horizontalAdvance(text)
+            self._measured_text, self._elided = (text, font, text_width), None
+        if self._measured_text[2] <= width:
             return text
-        if self._elided is None or self._elided[0] != room:
-            self._elided = room, self._shortened(room)
+        if self._elided is None or self._elided[0] != width:
+            self._elided = width, self._shortened(width)
         return self._elided[1]
 
-    def _shortened(self, room: int) -> str:
+    def _shortened(self, width: int) -> str:
         metrics = self.fontMetrics()
-        # Its width in whole pixels may fit where the text itself, some tenths wider, does not.
-        shown = metrics.elidedText(self.text(), self._mode, room)
-        # What is left out in the middle may leave a pixel or two too many.
-        limit = room
-        while shown != self.text() and limit > 0 and metrics.horizontalAdvance(shown) > room:
+        # The text may be a fraction of a pixel wider than its rounded width.
+        shown = metrics.elidedText(self.text(), self._mode, width)
+        # A text elided in the middle may still be a pixel or two too wide.
+        limit = width
+        while shown != self.text() and limit > 0 and metrics.horizontalAdvance(shown) > width:
             limit -= 1
             shown = metrics.elidedText(self.text(), self._mode, limit)
-        if self._short and shown != self.text():
-            return self._short if metrics.horizontalAdvance(self._short) <= room else ""
+        if self._short_text and shown != self.text():
+            return self._short_text if metrics.horizontalAdvance(self._short_text) <= width else ""
         return shown
 
     def minimumSizeHint(self) -> QSize:
@@ -75,9 +75,9 @@ class ElidedLabel(QLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._told()
+        self._update_tooltip()
 
-    def _told(self) -> None:
+    def _update_tooltip(self) -> None:
         parts = [self.text()] if self.shown_text() != self.text() else []
         self.setToolTip(plain_tip("\n".join(parts + ([self._tip] if self._tip else []))))
 

@@ -11,7 +11,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import vbox
 
-WIDEST = 320
+MAX_WIDTH = 320
 
 
 class EmptyState(QWidget):
@@ -30,7 +30,7 @@ class EmptyState(QWidget):
     ) -> None:
         super().__init__(parent)
         self._then: Callable[[], object] | None = None
-        self._sign, self._title, self._text = IconLabel(icon, "third", 24), QLabel(), QLabel()
+        self._icon, self._title, self._text = IconLabel(icon, "third", 24), QLabel(), QLabel()
         self._button = QPushButton()
         self._button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._button.clicked.connect(self._pressed)
@@ -39,7 +39,7 @@ class EmptyState(QWidget):
         middle = Qt.AlignmentFlag.AlignHCenter
         self._inner = QWidget()
         column = vbox(self._inner, spacing=6)
-        column.addWidget(self._sign, 0, middle)
+        column.addWidget(self._icon, 0, middle)
         for label in (self._title, self._text):
             label.setAlignment(middle)
             label.setWordWrap(True)
@@ -56,14 +56,14 @@ class EmptyState(QWidget):
         down.addLayout(across)
         down.addStretch(3)
         self.set_icon(icon)
-        self.say(title, text, button)
+        self.show_message(title, text, button)
         theme_signals.changed.connect(self._fit)
         self._fit()
 
     def _fit(self) -> None:
-        self._inner.setMaximumWidth(theme().px(WIDEST))
+        self._inner.setMaximumWidth(theme().px(MAX_WIDTH))
 
-    def say(
+    def show_message(
         self, title: str, text: str = "", button: str = "", then: Callable[[], object] | None = None
     ) -> None:
         """Show these; ``then`` is called when the button is pressed. Without ``button`` there is none."""
@@ -78,9 +78,9 @@ class EmptyState(QWidget):
 
     def set_icon(self, icon: str) -> None:
         """The name of an icon above the title; empty for none."""
-        self._sign.icon = icon
-        self._sign.setVisible(bool(icon))
-        self._sign.update()
+        self._icon.icon = icon
+        self._icon.setVisible(bool(icon))
+        self._icon.update()
 
     def _pressed(self) -> None:
         if self._then is not None:

@@ -1,4 +1,4 @@
-"""What is said beside an estimate that is not to be trusted as it stands."""
+"""The warning beside an estimate that is less reliable than it looks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from semblance.core.language import tr, translate
 from semblance.core.workflows.searches.estimate import Vote
 
 #: The query was among the training cases.
-TRAINED = tr("The metric was trained on this query or its patient. The estimate can be too good.")
+TRAINED_ON_QUERY = tr("The metric was trained on this query or its patient. The estimate can be too good.")
 
 
 def estimate_caution(vote: Vote) -> tuple[str, str]:
-    """That the estimate errs by more than chance allows, and on what that was measured; else two empty
-    texts."""
+    """The warning that the estimate is badly calibrated, and its explanation; else two empty texts."""
     if not vote.caution:
         return "", ""
     what = measured_text(vote.measured_on or "")

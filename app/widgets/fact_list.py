@@ -1,4 +1,4 @@
-"""Facts as two columns: what it is in grey, then what it is here."""
+"""Facts in two columns: names in grey, and values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 
 NAMES = 88
-#: Pixels at least between a name and its value.
+#: Minimum px between a name and its value.
 GAP = 8
 ROW = 22
 
 
 class FactList(QWidget):
-    """Rows in the order of ``names``; a row is shown once it has a value."""
+    """Rows in the order of ``names``. A row without a value is hidden."""
 
     def __init__(self, names: tuple[str, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +35,7 @@ class FactList(QWidget):
         self._fit()
 
     def set_fact(self, name: str, value: str | None, tip: str = "") -> None:
-        """What stands beside ``name``; ``None`` hides the row."""
+        """Set the value of ``name``; ``None`` hides the row."""
         label = self._values.get(name)
         if not isinstance(label, ElidedLabel):
             label = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -46,7 +46,7 @@ class FactList(QWidget):
         self.show_fact(name, value is not None)
 
     def set_widget(self, name: str, widget: QWidget) -> None:
-        """A widget instead of text."""
+        """Show a widget as the value of ``name``."""
         old = self._values.pop(name, None)
         if old is not None:
             self._grid.removeWidget(old)
@@ -64,7 +64,7 @@ class FactList(QWidget):
         self._fit()
 
     def text(self, name: str) -> str:
-        """The text beside ``name``; empty while the row is hidden."""
+        """The value of ``name``; empty while the row is hidden."""
         value = self._values.get(name)
         return value.text() if isinstance(value, ElidedLabel) and not value.isHidden() else ""
 

@@ -1,4 +1,4 @@
-"""A field for the name of a file: typed, or chosen in the system's dialog."""
+"""A field for a file path, typed or chosen in a dialog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.core.parameters import Parameter, Value
 
 
 class FileField(QWidget):
-    """Edits the path that ``parameter`` names; ``edited`` follows every change a person makes."""
+    """Edits the path of ``parameter``. ``edited``: the user changed it."""
 
     edited = Signal()
 
@@ -41,12 +41,12 @@ class FileField(QWidget):
         """
         text = self.line.text().strip()
         if not Path(text).expanduser().is_file():
-            told = (
+            message = (
                 tr("There is no file '{text}'.", text=text)
                 if text
                 else tr("No {what} is chosen.", what=tr_name(self._parameter.title))
             )
-            raise BadArguments(told, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
+            raise BadArguments(message, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
         return self._parameter.check(text)
 
     def set_value(self, value: Value) -> None:

@@ -1,4 +1,4 @@
-"""Findings as coloured squares with a letter, beside their word."""
+"""Findings as coloured squares with a letter, beside their name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GAP = 5
 
 
 def chip_pixmap(code: int, letter: str, ratio: float = 1.0) -> QPixmap:
-    """The square of the finding ``code`` (negative: unknown, letter "?"); shared, do not paint on it."""
+    """The square of the finding ``code`` (negative: unknown, letter "?"). Shared: do not paint on it."""
     return _chip(code, letter if code >= 0 else UNKNOWN, theme().px(SIDE), ratio)
 
 
@@ -45,28 +45,28 @@ def _chip(code: int, letter: str, side: int, ratio: float) -> QPixmap:
 
 
 class FindingChip(QWidget):
-    """The chip and, unless ``word`` is empty, the finding's name, elided where there is no room."""
+    """The chip and, unless ``name`` is empty, the finding's name, elided if it does not fit."""
 
-    def __init__(self, code: int, letter: str, word: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, code: int, letter: str, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._code, self._letter, self._word = code, letter, word
+        self._code, self._letter, self._name = code, letter, name
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._told()
+        self._update_accessible_text()
 
-    def set_finding(self, code: int, letter: str, word: str = "") -> None:
-        self._code, self._letter, self._word = code, letter, word
-        self._told()
+    def set_finding(self, code: int, letter: str, name: str = "") -> None:
+        self._code, self._letter, self._name = code, letter, name
+        self._update_accessible_text()
         self.updateGeometry()
         self.update()
 
-    def _told(self) -> None:
-        self.setToolTip(self._word)
-        self.setAccessibleName(self._word or self._letter or UNKNOWN)
+    def _update_accessible_text(self) -> None:
+        self.setToolTip(self._name)
+        self.setAccessibleName(self._name or self._letter or UNKNOWN)
 
     def sizeHint(self) -> QSize:
         side = theme().px(SIDE)
-        text = QFontMetricsF(font()).horizontalAdvance(self._word)
-        return QSize(side + (int(text) + _GAP + 2 if self._word else 0), max(side, theme().px(18)))
+        text = QFontMetricsF(font()).horizontalAdvance(self._name)
+        return QSize(side + (int(text) + _GAP + 2 if self._name else 0), max(side, theme().px(18)))
 
     def minimumSizeHint(self) -> QSize:
         side = theme().px(SIDE)
@@ -77,11 +77,11 @@ class FindingChip(QWidget):
         side = theme().px(SIDE)
         top = (self.height() - side) // 2
         painter.drawPixmap(0, top, chip_pixmap(self._code, self._letter, self.devicePixelRatioF()))
-        if self._word:
+        if self._name:
             painter.setFont(font())
             painter.setPen(colour(theme().text if self.isEnabled() else theme().disabled))
-            room = self.width() - side - _GAP
-            word = painter.fontMetrics().elidedText(self._word, Qt.TextElideMode.ElideRight, room)
-            where = QRectF(side + _GAP, 0, room, self.height())
-            painter.drawText(where, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, word)
+            text_width = self.width() - side - _GAP
+            name = painter.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideRight, text_width)
+            where = QRectF(side + _GAP, 0, text_width, self.height())
+            painter.drawText(where, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
         painter.end()

@@ -1,6 +1,6 @@
-"""The ring around what the keyboard talks to: 2 px, 2 px outside, never after a click.
+"""The ring around the widget with the keyboard focus: 2 px wide, 2 px outside, never after a click.
 
-Lists, tables and texts fill their panel: theirs is drawn inside.
+Lists, tables and texts fill their panel, so their ring is drawn inside.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from shiboken6 import isValid
 from semblance.app.shell.theme import colour, theme
 from semblance.app.widgets.segmented import Segmented
 
-_RINGED = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)
-_INSIDE = (QAbstractItemView, QScrollArea, QTextBrowser)
-_OUT = 4
-_MOVES = (
+_OUTER_RING = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)
+_INNER_RING = (QAbstractItemView, QScrollArea, QTextBrowser)
+_OFFSET = 4
+_GEOMETRY_EVENTS = (
     QEvent.Type.Move,
     QEvent.Type.Resize,
     QEvent.Type.Show,
@@ -39,102 +39,104 @@ _MOVES = (
 
 
 class FocusRing(QObject):
-    """Follows the focus of the whole program; keep the object :func:`install` gives alive."""
+    """Follows the keyboard focus of the whole program."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
-        self._around: QWidget | None = None
-        self._followed: list[QWidget] = []
-        self._frame: _Frame | None = None
-        self._hand = _Hand(self)
-        app.focusChanged.connect(self._moved)
-        app.focusWindowChanged.connect(self._hand.watch)
+        self._target: QWidget | None = None
+        self._filtered: list[QWidget] = []
+        self._overlay: _RingOverlay | None = None
+        self._last_input = _LastInput(self)
+        app.focusChanged.connect(self._move_to)
+        app.focusWindowChanged.connect(self._last_input.watch)
 
-    def _moved(self, _old: QWidget | None, new: QWidget | None) -> None:
-        self._leave()
-        by_mouse = self._hand.on_mouse or QApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if new is None or by_mouse or not _is_ringed(new):
+    def _move_to(self, _old: QWidget | None, new: QWidget | None) -> None:
+        self._clear()
+        by_mouse = self._last_input.is_mouse or QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        if new is None or by_mouse or not _has_ring(new):
             return
-        self._around = new
-        self._frame = _Frame(new.window())
+        self._target = new
+        self._overlay = _RingOverlay(new.window())
         widget: QWidget | None = new
         while widget is not None and not widget.isWindow():
             widget.installEventFilter(self)
-            self._followed.append(widget)
+            self._filtered.append(widget)
             widget = widget.parentWidget()
         self._place()
 
-    def _leave(self) -> None:
-        for widget in self._followed:
+    def _clear(self) -> None:
+        for widget in self._filtered:
             if isValid(widget):
                 widget.removeEventFilter(self)
-        self._followed = []
-        self._around = None
-        if self._frame is not None and isValid(self._frame):
-            self._frame.hide()
-            self._frame.deleteLater()
-        self._frame = None
+        self._filtered = []
+        self._target = None
+        if self._overlay is not None and isValid(self._overlay):
+            self._overlay.hide()
+            self._overlay.deleteLater()
+        self._overlay = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in _MOVES:
+        if event.type() in _GEOMETRY_EVENTS:
             self._place()
-        elif event.type() == QEvent.Type.MouseButtonPress and watched is self._around:
-            self._leave()
+        elif event.type() == QEvent.Type.MouseButtonPress and watched is self._target:
+            self._clear()
         return False
 
     def _place(self) -> None:
-        widget, frame = self._around, self._frame
-        if widget is None or frame is None or not (isValid(widget) and isValid(frame)):
+        widget, overlay = self._target, self._overlay
+        if widget is None or overlay is None or not (isValid(widget) and isValid(overlay)):
             return
         window = widget.window()
         size = widget.size()
         if isinstance(widget, QCheckBox | QRadioButton):
             size = size.boundedTo(widget.sizeHint().expandedTo(QSize(0, size.height())))
-        seen = QRect(widget.mapTo(window, QPoint(0, 0)), size)
-        # A widget scrolled half out of its panel must not be ringed over its neighbours.
+        outline = QRect(widget.mapTo(window, QPoint(0, 0)), size)
+        # The ring of a widget that is partly scrolled out must not cover the widgets around the scroll area.
         parent = widget.parentWidget()
-        room = window.rect()
+        visible_area = window.rect()
         while parent is not None and not parent.isWindow():
             if parent.objectName() == "qt_scrollarea_viewport":
-                room = room.intersected(QRect(parent.mapTo(window, QPoint(0, 0)), parent.size()))
+                visible_area = visible_area.intersected(
+                    QRect(parent.mapTo(window, QPoint(0, 0)), parent.size())
+                )
             parent = parent.parentWidget()
-        out = 0 if _is_inside(widget) else _OUT
-        frame.set_rect(seen.adjusted(-out, -out, out, out), room)
-        frame.setVisible(widget.isVisible())
-        frame.raise_()
+        offset = 0 if _has_inner_ring(widget) else _OFFSET
+        overlay.set_rect(outline.adjusted(-offset, -offset, offset, offset), visible_area)
+        overlay.setVisible(widget.isVisible())
+        overlay.raise_()
 
 
-def _is_inside(widget: QWidget) -> bool:
-    return isinstance(widget, _INSIDE) or widget.property("ring") == "inside"
+def _has_inner_ring(widget: QWidget) -> bool:
+    return isinstance(widget, _INNER_RING) or widget.property("ring") == "inside"
 
 
-def _is_ringed(widget: QWidget) -> bool:
+def _has_ring(widget: QWidget) -> bool:
     if widget.property("ring") is False or widget.window().windowType() == Qt.WindowType.Popup:
         return False
-    return isinstance(widget, _RINGED) or _is_inside(widget)
+    return isinstance(widget, _OUTER_RING) or _has_inner_ring(widget)
 
 
-class _Hand(QObject):
-    """Knows whether the hand was last on the mouse: what a click closes hands the focus on too."""
+class _LastInput(QObject):
+    """Whether the last input was by mouse. A click that closes a window also moves the focus."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.on_mouse = False
+        self.is_mouse = False
 
     def watch(self, window: QWindow | None) -> None:
-        """Windows of the system get few events; a filter of the whole program would see every one."""
+        """Filter the events of ``window``; a filter of the application would be called for every event."""
         if window is not None:
             window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.MouseButtonPress:
-            self.on_mouse = True
+            self.is_mouse = True
         elif event.type() == QEvent.Type.KeyPress:
-            self.on_mouse = False
+            self.is_mouse = False
         return False
 
 
-class _Frame(QWidget):
+class _RingOverlay(QWidget):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._ring = QRect()
@@ -142,9 +144,9 @@ class _Frame(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
-    def set_rect(self, ring: QRect, room: QRect) -> None:
-        """The ring's outer edge and what may be drawn on, in the window's coordinates."""
-        shown = ring.intersected(room)
+    def set_rect(self, ring: QRect, visible_area: QRect) -> None:
+        """Set the outer edge of the ring and the area it is clipped to, in the window's coordinates."""
+        shown = ring.intersected(visible_area)
         self.setGeometry(shown)
         self._ring = ring.translated(-shown.topLeft())
         self.update()
@@ -158,5 +160,5 @@ class _Frame(QWidget):
 
 
 def install(app: QApplication) -> FocusRing:
-    """Let the ring follow the focus of ``app``."""
+    """Show the focus ring in ``app``. The application owns the object."""
     return FocusRing(app)

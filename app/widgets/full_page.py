@@ -1,4 +1,4 @@
-"""A page that lies over the ranking, with a way back."""
+"""A page on the whole window with a button to go back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RANKING = (tr("Similar cases"), tr("Back to the similar cases (Esc)"))
 
 
 class FullPage(Panel):
-    """``closed`` when the person goes back; ``back`` are the words and the tip of the way there."""
+    """``closed``: the user goes back. ``back``: text and tooltip of the button."""
 
     closed = Signal()
 
@@ -29,7 +29,7 @@ class FullPage(Panel):
         self.header.add_leading(self.back)
 
     def minimumSizeHint(self) -> QSize:
-        """None: the ranking that lies under this page may be narrower."""
+        """Zero, because the ranking under this page may be narrower."""
         return QSize(0, 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,4 +1,4 @@
-"""An icon to look at, in a colour of the theme."""
+"""An icon in a colour of the theme."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from semblance.app.shell.theme import theme, theme_signals
 
 
 class IconLabel(QWidget):
-    """``icon``, ``size`` px wide, in the theme's colour called ``shade``; sharp on every screen."""
+    """The icon named ``icon``, ``size`` px wide, in the theme's colour ``shade``."""
 
     def __init__(self, icon: str, shade: str = "second", size: int = 16) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A small image with a caption, which may be pressed."""
+"""A button with a small image and a caption."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _CAPTION, _GAP = 18, 4
 
 
 class ImageButton(QAbstractButton):
-    """``caption`` below at the left, ``key`` at the right; the image is whole inside a square."""
+    """``caption`` and ``key`` stand below the image, left and right."""
 
     def __init__(self, caption: str, key: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._caption, self._key = caption, key
         self._image: QImage | None = None
-        self._words = ""
+        self._placeholder = ""
         self.setText(caption)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -27,13 +27,13 @@ class ImageButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
-    def show_image(self, image: QImage | None, words: str = "") -> None:
-        """``words`` stand where there is no image."""
-        self._image, self._words = image, words
+    def show_image(self, image: QImage | None, placeholder: str = "") -> None:
+        """Show ``image``, or the text ``placeholder`` if there is none."""
+        self._image, self._placeholder = image, placeholder
         self.update()
 
-    def set_still(self) -> None:
-        """Only to look at."""
+    def set_inert(self) -> None:
+        """Make it a plain image that cannot be pressed."""
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
@@ -66,17 +66,17 @@ class ImageButton(QAbstractButton):
                 size.height(),
             )
             painter.drawImage(at, self._image)
-        elif self._words:
-            text_cache(SMALL).draw(painter, well, self._words, tokens.image_text, CENTRE)
-        if self.isEnabled() and (self.underMouse() or self.isDown()) and self._pressable:
+        elif self._placeholder:
+            text_cache(SMALL).draw(painter, well, self._placeholder, tokens.image_text, CENTRE)
+        if self.isEnabled() and (self.underMouse() or self.isDown()) and self._is_pressable:
             painter.setPen(QPen(colour(tokens.accent), 2))
             painter.drawRect(QRectF(well).adjusted(1, 1, -1, -1))
         line = QRect(0, self.height() - foot, self.width(), foot)
-        weight, shade = (600, tokens.text) if self._pressable else (400, tokens.second)
+        weight, shade = (600, tokens.text) if self._is_pressable else (400, tokens.second)
         text_cache(SMALL, weight).draw(painter, line, self._caption, shade, LEFT)
         text_cache(SMALL).draw(painter, line, self._key, tokens.second, RIGHT)
         painter.end()
 
     @property
-    def _pressable(self) -> bool:
+    def _is_pressable(self) -> bool:
         return not self.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

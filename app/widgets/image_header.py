@@ -1,4 +1,4 @@
-"""What stands above an image that lies beside others."""
+"""The header of an image that stands beside others."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from semblance.app.widgets.panel_header import PanelHeader
 
 
 class ImageHeader(PanelHeader):
-    """Which of them it is, and its name."""
+    """The title of an image and its name."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title, help_button=False)
         self._row.setContentsMargins(12, 0, 12, 0)
 
 
-def side_by_side(heads: Sequence[ImageHeader], images: Sequence[QWidget]) -> QHBoxLayout:
-    """All equally wide, each image under its head."""
+def side_by_side(headers: Sequence[ImageHeader], images: Sequence[QWidget]) -> QHBoxLayout:
+    """Columns of equal width, each with a header and its image."""
     sides = hbox(spacing=1)
-    for head, image in zip(heads, images, strict=True):
+    for header, image in zip(headers, images, strict=True):
         column = vbox()
-        column.addWidget(head)
+        column.addWidget(header)
         column.addWidget(image, 1)
         sides.addLayout(column, 1)
     return sides

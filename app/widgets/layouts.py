@@ -1,4 +1,4 @@
-"""Widgets above each other and side by side, close together unless told otherwise."""
+"""Vertical and horizontal layouts without spacing and margins by default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NONE: Margins = (0, 0, 0, 0)
 
 
 def vbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QVBoxLayout:
-    """Above each other, as the layout of ``owner`` or inside another one."""
+    """A vertical layout, set on ``owner`` if given."""
     box = QVBoxLayout()
     box.setContentsMargins(*margins)
     box.setSpacing(spacing)
@@ -20,7 +20,7 @@ def vbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = N
 
 
 def hbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QHBoxLayout:
-    """Side by side, as the layout of ``owner`` or inside another one."""
+    """A horizontal layout, set on ``owner`` if given."""
     box = QHBoxLayout()
     box.setContentsMargins(*margins)
     box.setSpacing(spacing)

@@ -1,4 +1,4 @@
-"""A thin line between two parts."""
+"""A thin separating line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from semblance.app.shell.theme import set_look
 
 
 class HLine(QFrame):
-    """Lies between what stands above each other; ``upright``: between what stands side by side."""
+    """A horizontal line, or a ``vertical`` one."""
 
-    def __init__(self, *, upright: bool = False) -> None:
+    def __init__(self, *, vertical: bool = False) -> None:
         super().__init__()
-        set_look(self, role="rule-upright" if upright else "rule")
-        if upright:
+        set_look(self, role="rule-upright" if vertical else "rule")
+        if vertical:
             self.setFixedWidth(1)
         else:
             self.setFixedHeight(1)

@@ -1,4 +1,4 @@
-"""Menus that are opened while other things happen in the window."""
+"""Pop-up menus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
 
 class Menu(QMenu):
-    """A menu that closes when its parent is disabled: Qt leaves it open, deaf to every key, Escape too."""
+    """A menu that closes when its parent is disabled. Qt would leave it open and ignore every key."""
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -17,12 +17,12 @@ class Menu(QMenu):
 
 
 def open_below(button: QAbstractButton, menu: QMenu) -> None:
-    """Open ``menu``; once it closes the button is lit only where the pointer is on it."""
-    menu.aboutToHide.connect(lambda: _told_to_leave(button))
+    """Open ``menu`` below ``button`` and clear the button's hover state when it closes."""
+    menu.aboutToHide.connect(lambda: _send_leave_event(button))
     menu.popup(button.mapToGlobal(QPoint(0, button.height())))
 
 
-def _told_to_leave(button: QAbstractButton) -> None:
-    # While a menu is open the pointer leaves a button without a word of it.
+def _send_leave_event(button: QAbstractButton) -> None:
+    # Qt sends no leave event while a menu is open.
     if not button.rect().contains(button.mapFromGlobal(QCursor.pos())):
         QApplication.sendEvent(button, QEvent(QEvent.Type.Leave))

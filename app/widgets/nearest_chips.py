@@ -1,4 +1,4 @@
-"""The findings of the nearest cases in order, as letters."""
+"""The findings of the nearest cases, in order, as chips."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 NEAREST = 10
 
 
-def chip_of(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
-    """Code and letter of a finding; of none, or of one the library does not have, those of an unknown one."""
+def finding_code(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
+    """Code and letter of a finding; those of an unknown finding for ``None`` or one not in the library."""
     if finding is not None and finding in columns.findings:
         return columns.findings.index(finding), columns.letters[finding]
     return NO_FINDING, UNKNOWN
 
 
 class NearestChips(QWidget):
-    """As many as there is room for."""
+    """As many chips as fit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,8 +34,8 @@ class NearestChips(QWidget):
         theme_signals.changed.connect(self.updateGeometry)
 
     def show_findings(self, columns: CaseColumns, findings: Sequence[str | None]) -> None:
-        """What the nearest have, the nearest first."""
-        self._chips = [chip_of(finding, columns) for finding in findings]
+        """Show the findings of the nearest cases, the nearest first."""
+        self._chips = [finding_code(finding, columns) for finding in findings]
         names = ", ".join(finding or tr("not given") for finding in findings)
         self.setAccessibleName(tr("Findings of the {n} nearest: {findings}", n=len(findings), findings=names))
         self.updateGeometry()

@@ -1,4 +1,4 @@
-"""Choices and sliders that stand in something that scrolls: the wheel goes past them, never changes them."""
+"""Combo boxes and sliders for scroll areas: the wheel scrolls the area and does not change their value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QSlider, QWidget
 
 
 class NoWheelComboBox(QComboBox):
-    """A drop-down choice whose value a wheel on its way down the panel leaves as it is."""
+    """A combo box that ignores the wheel."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -19,7 +19,7 @@ class NoWheelComboBox(QComboBox):
 
 
 class NoWheelSlider(QSlider):
-    """A slider that is dragged or moved by keys; the wheel scrolls what it stands in."""
+    """A slider that ignores the wheel."""
 
     def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
         super().__init__(orientation, parent)

@@ -1,4 +1,4 @@
-"""A field for one number: typed freely, judged by its parameter, stepped with the arrow keys."""
+"""A field for one number, checked by its parameter and changed with the arrow keys."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _STEPS: dict[int, int] = {
 
 
 class NumberField(QLineEdit):
-    """Edits one value of ``parameter``; ``edited`` follows every change a person makes.
+    """Edits one value of ``parameter``. ``edited``: the user changed it.
 
-    A value that is refused stays as typed, gets the error border, and :meth:`problem` says why.
+    An invalid value stays as typed with an error border. :meth:`problem` says why.
     """
 
     edited = Signal()
@@ -33,25 +33,25 @@ class NumberField(QLineEdit):
         super().__init__(parent)
         self._parameter = parameter
         self.set_value(parameter.default)
-        self.textEdited.connect(self._typed)
+        self.textEdited.connect(self._text_edited)
 
     def value(self) -> Value:
-        """What is written, checked.
+        """The checked value.
 
         Raises:
-            BadArguments: it is not allowed; the hint says what is.
+            BadArguments: the value is not allowed; the hint says what is.
         """
         text = to_english_number(self.text().strip())
         if self._parameter.default is None:
-            return _as_number(text)
+            return _parse_number(text)
         return self._parameter.parse(text)
 
     def set_value(self, value: Value) -> None:
         self.setText(value_text(value))
-        self._judge()
+        self._update_border()
 
     def problem(self) -> str:
-        """Why the value is refused, as a sentence; empty when it is allowed."""
+        """Why the value is not allowed, as a sentence; empty if it is."""
         try:
             self.value()
         except BadArguments as refused:
@@ -93,16 +93,16 @@ class NumberField(QLineEdit):
             return 0.05
         return 10.0 ** math.floor(math.log10(abs(value))) if value else 0.1
 
-    def _typed(self) -> None:
-        self._judge()
+    def _text_edited(self) -> None:
+        self._update_border()
         self.edited.emit()
 
-    def _judge(self) -> None:
+    def _update_border(self) -> None:
         set_look(self, error=bool(self.problem()))
 
 
 def value_text(value: Value) -> str:
-    """A parameter's value as a person writes it."""
+    """A parameter's value as text in the user's language."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -110,7 +110,7 @@ def value_text(value: Value) -> str:
     return format_number(value, ".10g") if isinstance(value, float) else str(value)
 
 
-def _as_number(text: str) -> Value:
+def _parse_number(text: str) -> Value:
     if not text:
         return None
     for kind in (int, float):

@@ -1,4 +1,4 @@
-"""A part of the window with a ground of its own."""
+"""A part of the window with its own background."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semblance.app.shell.theme import set_look
 
 
 class Panel(QWidget):
-    """``name`` is what a screen reader calls it."""
+    """``name``: the accessible name."""
 
     def __init__(self, name: str = "") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The head of a panel, 32 px: title or tabs, a second text, what can be done, and help."""
+"""The header of a panel, 32 px high: title or tabs, a subtitle, buttons, and help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from semblance.core.language import tr
 HEIGHT = 32
 
 
-class _Header(QFrame):
+class _BaseHeader(QFrame):
     help_requested = Signal()
 
     def __init__(self, parent: QWidget | None, *, help_button: bool) -> None:
@@ -27,18 +27,18 @@ class _Header(QFrame):
         self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
         self._help = header_button("help", tr("Help for this panel (F1)"))
         self._help.clicked.connect(self.help_requested)
-        # Shown before it has its place, it would be a window for a moment.
+        # Shown without a parent it would be a window for a moment.
         if not help_button:
             self._help.hide()
         theme_signals.changed.connect(self._fit)
         self._fit()
 
     def add_action(self, widget: QWidget) -> None:
-        """Put a button, check box or badge at the right, before help."""
+        """Add a button, check box or badge at the right, before help."""
         self._row.insertWidget(self._row.indexOf(self._help), widget)
 
     def add_leading(self, widget: QWidget) -> None:
-        """Put a way back before the title."""
+        """Add a button before the title."""
         self._row.insertWidget(0, widget)
 
     def add_button(self, name: str, tip: str) -> QToolButton:
@@ -48,43 +48,42 @@ class _Header(QFrame):
         return button
 
     def sizeHint(self) -> QSize:
-        """A dock gives its title bar the height asked for here, whatever stands in it."""
+        """A dock gives its title bar this height."""
         return QSize(super().sizeHint().width(), theme().px(HEIGHT))
 
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(HEIGHT))
 
 
-class PanelHeader(_Header):
-    """``title`` in bold, ``second`` behind it; ``help_requested`` when its question mark is pressed."""
+class PanelHeader(_BaseHeader):
+    """``title`` in bold with ``subtitle`` behind it. ``help_requested``: the question mark was pressed."""
 
     def __init__(
-        self, title: str, second: str = "", parent: QWidget | None = None, *, help_button: bool = True
+        self, title: str, subtitle: str = "", parent: QWidget | None = None, *, help_button: bool = True
     ) -> None:
         super().__init__(parent, help_button=help_button)
         self._title = QLabel(title)
         set_look(self._title, role="title")
-        self._second = ElidedLabel(second, role="second", mode=Qt.TextElideMode.ElideMiddle)
+        self._subtitle = ElidedLabel(subtitle, role="second", mode=Qt.TextElideMode.ElideMiddle)
         self._row.addWidget(self._title)
-        self._row.addWidget(self._second)
+        self._row.addWidget(self._subtitle)
         self._row.addStretch(1)
         self._row.addWidget(self._help)
 
     def set_title(self, title: str) -> None:
         self._title.setText(title)
 
-    def set_second(self, text: str, short: str = "", *, tip: str = "") -> None:
-        """``short`` is said where there is no room for ``text``; else its middle is left out."""
-        self._second.set_short(short)
-        self._second.set_tip(tip)
-        self._second.setText(text)
+    def set_subtitle(self, text: str, short: str = "", *, tip: str = "") -> None:
+        """``short`` is shown if ``text`` does not fit. Without it the text is elided in the middle."""
+        self._subtitle.set_short_text(short)
+        self._subtitle.set_tip(tip)
+        self._subtitle.setText(text)
 
 
-class TabHeader(_Header):
-    """Tabs instead of a title; ``changed(index)`` when another is chosen.
+class TabHeader(_BaseHeader):
+    """Tabs, with an optional ``title`` in bold before them. ``changed(index)``: another tab was chosen.
 
-    ``title`` in bold stands before the tabs where a panel has a name of its own. Where the tabs have no room
-    they are the choices of one field.
+    If the tabs do not fit, a combo box replaces them.
     """
 
     changed = Signal(int)
@@ -95,7 +94,7 @@ class TabHeader(_Header):
         parent: QWidget | None = None,
         *,
         title: str = "",
-        second: str = "",
+        subtitle: str = "",
         help_button: bool = True,
     ) -> None:
         super().__init__(parent, help_button=help_button)
@@ -103,14 +102,14 @@ class TabHeader(_Header):
         for tab in tabs:
             self.tabs.addTab(tab)
         self.tabs.currentChanged.connect(self.changed)
-        self._choice = NoWheelComboBox()
-        self._choice.setAccessibleName(title or tr("Panel"))
-        self._choice.addItems(list(tabs))
-        self._choice.activated.connect(self.tabs.setCurrentIndex)
-        self.tabs.currentChanged.connect(self._choice.setCurrentIndex)
-        self._choice.hide()
-        self._second = ElidedLabel(second, role="second")
-        self._second.hide()
+        self._tab_choice = NoWheelComboBox()
+        self._tab_choice.setAccessibleName(title or tr("Panel"))
+        self._tab_choice.addItems(list(tabs))
+        self._tab_choice.activated.connect(self.tabs.setCurrentIndex)
+        self.tabs.currentChanged.connect(self._tab_choice.setCurrentIndex)
+        self._tab_choice.hide()
+        self._subtitle = ElidedLabel(subtitle, role="second")
+        self._subtitle.hide()
         self._title = QLabel(title)
         self._title.hide()
         set_look(self._title, role="title")
@@ -118,62 +117,62 @@ class TabHeader(_Header):
             self._row.setContentsMargins(3, 0, 8, 0)
         self._row.addWidget(self._title)
         self._row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
-        self._row.addWidget(self._choice)
+        self._row.addWidget(self._tab_choice)
         self._row.addStretch(1)
-        self._row.addWidget(self._second)
+        self._row.addWidget(self._subtitle)
         self._row.addWidget(self._help)
 
-        self._make_room()
+        self._fit_width()
 
-    def set_second(self, text: str) -> None:
-        self._second.setText(text)
-        self._make_room()
+    def set_subtitle(self, text: str) -> None:
+        self._subtitle.setText(text)
+        self._fit_width()
 
     @property
-    def chooser(self) -> QWidget:
-        """What the keyboard chooses a tab with."""
-        return self._choice if self.tabs.isHidden() else self.tabs
+    def tab_chooser(self) -> QWidget:
+        """The tabs, or the combo box that replaces them."""
+        return self._tab_choice if self.tabs.isHidden() else self.tabs
 
     def sizeHint(self) -> QSize:
-        """With all tabs and the title, whatever there is room for now."""
-        return QSize(self._needed() + self._title_width(), theme().px(HEIGHT))
+        """The size with all tabs and the title."""
+        return QSize(self._needed_width() + self._title_width(), theme().px(HEIGHT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._make_room()
+        self._fit_width()
 
-    def _needed(self) -> int:
+    def _needed_width(self) -> int:
         """px of all tabs and the buttons."""
         row, margins = self._row, self._row.contentsMargins()
-        needed = margins.left() + margins.right() + self.tabs.sizeHint().width()
-        own = (self._title, self.tabs, self._choice, self._second)
+        needed_width = margins.left() + margins.right() + self.tabs.sizeHint().width()
+        own = (self._title, self.tabs, self._tab_choice, self._subtitle)
         for place in range(row.count()):
             item = row.itemAt(place)
             widget = item.widget() if item is not None else None
             if widget is not None and widget not in own and not widget.isHidden():
-                needed += widget.sizeHint().width() + row.spacing()
-        return needed
+                needed_width += widget.sizeHint().width() + row.spacing()
+        return needed_width
 
     def _title_width(self) -> int:
         return self._title.sizeHint().width() + self._row.spacing() if self._title.text() else 0
 
-    def _make_room(self) -> None:
-        """The tabs come first, then the title, then what else is said."""
-        room = self.width() - self._needed()
-        whole = room >= 0
-        room -= self._title_width()
-        self._title.setVisible(bool(self._title.text()) and room >= 0)
-        room -= self._row.spacing()
-        self._second.setMaximumWidth(max(0, room))
-        room -= self._second.minimumSizeHint().width()
-        # Where there is nothing to say, the tabs have its room.
-        self._second.setVisible(bool(self._second.text()) and room >= 0)
-        self.tabs.setVisible(whole)
-        self._choice.setVisible(not whole)
+    def _fit_width(self) -> None:
+        """Show the tabs, then the title, then the subtitle, as far as they fit."""
+        free_width = self.width() - self._needed_width()
+        fits = free_width >= 0
+        free_width -= self._title_width()
+        self._title.setVisible(bool(self._title.text()) and free_width >= 0)
+        free_width -= self._row.spacing()
+        self._subtitle.setMaximumWidth(max(0, free_width))
+        free_width -= self._subtitle.minimumSizeHint().width()
+        # An empty subtitle would take space from the tabs.
+        self._subtitle.setVisible(bool(self._subtitle.text()) and free_width >= 0)
+        self.tabs.setVisible(fits)
+        self._tab_choice.setVisible(not fits)
 
 
 class TabBar(QTabBar):
-    """Tabs wide enough for their bold form, so that choosing one moves none."""
+    """Tabs wide enough for bold text, so that they do not move when another is chosen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

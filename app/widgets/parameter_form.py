@@ -1,4 +1,4 @@
-"""The parameters of a learner or extractor as a form that describes itself."""
+"""A form for the parameters of a learner or extractor."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.parameters import Parameter, Value
 
-_Editor = NumberField | FileField | QComboBox | QCheckBox
+_EditorWidget = NumberField | FileField | QComboBox | QCheckBox
 
 
 @dataclass(frozen=True)
-class _Row:
+class _ParameterRow:
     parameter: Parameter
-    editor: _Editor
+    editor: _EditorWidget
     problem: QLabel
 
 
 class ParameterForm(QWidget):
-    """One row for each of ``parameters``: its name, its field, and what the paper used.
+    """One row for each of ``parameters``: its name, its field, and the paper's value.
 
-    ``valuesChanged`` is emitted for every change, allowed or not; :meth:`is_valid` tells. The meaning of
-    the field that has the focus stands below the rows, and is each field's tooltip and status tip.
+    ``valuesChanged`` is emitted for every change, valid or not. The meaning of the focused field is shown below
+    the rows, and as the tooltip and status tip of each field.
     """
 
     valuesChanged = Signal()
@@ -43,7 +43,7 @@ class ParameterForm(QWidget):
         self, parameters: Sequence[Parameter] = (), parent: QWidget | None = None, *, title: str = ""
     ) -> None:
         super().__init__(parent)
-        self._rows: dict[str, _Row] = {}
+        self._rows: dict[str, _ParameterRow] = {}
         self._header = SectionHeader(title)
         self._header.action_requested.connect(self.set_paper_values)
         self._meaning = WrappedLabel(role="small")
@@ -69,32 +69,32 @@ class ParameterForm(QWidget):
                 widget.deleteLater()
         self._rows = {}
         for line, parameter in enumerate(parameters):
-            self._add(parameter, 2 * line)
+            self._add_row(parameter, 2 * line)
         self._header.set_title(tr_name(title))
         papers = any(parameter.paper is not None for parameter in parameters)
         self._header.set_action(tr("paper’s defaults") if papers else tr("defaults") if parameters else "")
         self._header.setVisible(bool(title or parameters))
         self._meaning.setText("")
         self._fit()
-        self._judge()
+        self._update_problems()
 
     def values(self) -> dict[str, Value]:
         """All values by name.
 
         Raises:
-            BadArguments: the first one that is refused.
+            BadArguments: the first value that is not allowed.
         """
         return {name: self._value(row) for name, row in self._rows.items()}
 
     def set_values(self, values: Mapping[str, Value]) -> None:
-        """Show ``values``; parameters that are not named keep what they have, unknown names are ignored."""
+        """Show ``values``. Other parameters keep their values, unknown names are ignored."""
         for name, value in values.items():
             if name in self._rows:
                 self._show(self._rows[name], value)
         self._changed()
 
     def set_paper_values(self) -> None:
-        """What the paper used, and the default where it does not say."""
+        """Set the paper's values, or the defaults where the paper has none."""
         papers = {name: row.parameter.paper for name, row in self._rows.items()}
         defaults = {name: row.parameter.default for name, row in self._rows.items()}
         self.set_values({name: defaults[name] if papers[name] is None else papers[name] for name in papers})
@@ -103,7 +103,7 @@ class ParameterForm(QWidget):
         return not self.problems()
 
     def problems(self) -> dict[str, str]:
-        """Why values are refused, by name."""
+        """Why values are not allowed, by name."""
         return {name: text for name, row in self._rows.items() if (text := _problem(row))}
 
     def editor(self, name: str) -> QWidget:
@@ -121,7 +121,7 @@ class ParameterForm(QWidget):
                     self._meaning.setText(tr_name(row.parameter.meaning))
         return False
 
-    def _add(self, parameter: Parameter, line: int) -> None:
+    def _add_row(self, parameter: Parameter, line: int) -> None:
         editor = self._editor(parameter)
         editor.setToolTip(plain_tip(tr_name(parameter.meaning)))
         editor.setStatusTip(tr_name(parameter.meaning))
@@ -130,7 +130,7 @@ class ParameterForm(QWidget):
         (editor.focusProxy() or editor).installEventFilter(self)
         problem = WrappedLabel(role="error")
         problem.hide()
-        row = _Row(parameter, editor, problem)
+        row = _ParameterRow(parameter, editor, problem)
         self._rows[parameter.name] = row
         left = Qt.AlignmentFlag.AlignLeft
         if isinstance(editor, QCheckBox):
@@ -144,17 +144,17 @@ class ParameterForm(QWidget):
             wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
             self._grid.addWidget(editor, line, 1, 1, wide, left)
         if parameter.paper is not None:
-            told = (
+            paper_value = (
                 ""
                 if parameter.choices and parameter.paper == parameter.default
                 else value_text(parameter.paper)
             )
-            hint = QLabel(tr("paper {told}", told=told) if told else "")
+            hint = QLabel(tr("paper {value}", value=paper_value) if paper_value else "")
             set_look(hint, role="small")
             self._grid.addWidget(hint, line, 2, Qt.AlignmentFlag.AlignRight)
         self._grid.addWidget(problem, line + 1, 0, 1, 3)
 
-    def _editor(self, parameter: Parameter) -> _Editor:
+    def _editor(self, parameter: Parameter) -> _EditorWidget:
         if isinstance(parameter.default, bool):
             box = QCheckBox(tr_name(parameter.title))
             box.setChecked(parameter.default)
@@ -176,7 +176,7 @@ class ParameterForm(QWidget):
         return field
 
     @staticmethod
-    def _value(row: _Row) -> Value:
+    def _value(row: _ParameterRow) -> Value:
         if isinstance(row.editor, QCheckBox):
             return row.editor.isChecked()
         if isinstance(row.editor, QComboBox):
@@ -184,8 +184,8 @@ class ParameterForm(QWidget):
         return row.editor.value()
 
     @staticmethod
-    def _show(row: _Row, value: Value) -> None:
-        # One news for the whole set, not one for each field.
+    def _show(row: _ParameterRow, value: Value) -> None:
+        # One signal for all fields instead of one for each.
         blocked = row.editor.blockSignals(True)
         if isinstance(row.editor, QCheckBox):
             row.editor.setChecked(bool(value))
@@ -196,29 +196,29 @@ class ParameterForm(QWidget):
         row.editor.blockSignals(blocked)
 
     def _changed(self) -> None:
-        self._judge()
+        self._update_problems()
         self.valuesChanged.emit()
 
-    def _judge(self) -> None:
-        differs = False
+    def _update_problems(self) -> None:
+        is_changed = False
         for row in self._rows.values():
             problem = _problem(row)
             row.problem.setText(problem)
             row.problem.setVisible(bool(problem))
-            usual = row.parameter.default if row.parameter.paper is None else row.parameter.paper
-            differs = differs or bool(problem) or self._value(row) != usual
-        self._header.set_action_enabled(differs)
+            expected = row.parameter.default if row.parameter.paper is None else row.parameter.paper
+            is_changed = is_changed or bool(problem) or self._value(row) != expected
+        self._header.set_action_enabled(is_changed)
 
     def _fit(self) -> None:
         for row in self._rows.values():
             if isinstance(row.editor, NumberField):
                 row.editor.setFixedWidth(theme().px(128 if isinstance(row.parameter.default, str) else 64))
-        # Room for two lines, so that nothing jumps when the focus moves.
+        # Space for two lines, so that nothing moves with the focus.
         lines = 2 * self._meaning.fontMetrics().lineSpacing() if self._rows else 0
         self._meaning.setMinimumHeight(lines)
 
 
-def _problem(row: _Row) -> str:
+def _problem(row: _ParameterRow) -> str:
     try:
         ParameterForm._value(row)
     except BadArguments as refused:

@@ -1,4 +1,4 @@
-"""A table to read: rows of text, nothing to edit."""
+"""A read-only table of texts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from semblance.core.language import translate
 
 
 class PlainTable(QTableWidget):
-    """Columns of words, the last as wide as there is room; every cell tells its whole text as a tip."""
+    """Columns of texts, of which the last fills the width. Tooltips show the whole texts."""
 
     def __init__(self, columns: Sequence[str], name: str) -> None:
-        """``name`` is what a screen reader says."""
+        """``name``: the accessible name."""
         super().__init__(0, len(columns))
         self.setAccessibleName(name)
         self.setHorizontalHeaderLabels(list(columns))
@@ -35,7 +35,7 @@ class PlainTable(QTableWidget):
         rows: Sequence[Sequence[str]],
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
     ) -> None:
-        """Show these rows in place of what there was."""
+        """Show these rows."""
         self.setRowCount(len(rows))
         for row, cells in enumerate(rows):
             for place, text in enumerate(map(translate, cells)):
@@ -45,7 +45,7 @@ class PlainTable(QTableWidget):
                 self.setItem(row, place, item)
 
     def copy(self) -> None:
-        """The chosen rows, or all, to the clipboard: a line each, cells apart by tabs."""
+        """Copy the selected rows, or all, to the clipboard: one line each, cells separated by tabs."""
         chosen = sorted({index.row() for index in self.selectionModel().selectedRows()})
         lines = [
             "\t".join(
@@ -58,7 +58,7 @@ class PlainTable(QTableWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            # Qt would copy the current cell only.
+            # Qt would copy only the current cell.
             self.copy()
         else:
             super().keyPressEvent(event)

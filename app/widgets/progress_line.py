@@ -1,4 +1,4 @@
-"""How far a job is: title, share done, time left, and the buttons that pause, stop or cancel it."""
+"""The progress of a job: title, percentage, time left, and buttons to pause, stop or cancel it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _STEPS = 1000
 
 
 class ThinBar(QProgressBar):
-    """A bar 4 px high; ``set_share(None)`` means under way, but nobody knows how far."""
+    """A progress bar 4 px high."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setRange(0, _STEPS)
         self.setTextVisible(False)
-        self._unknown, self._at = False, 0
+        self._is_unknown, self._position = False, 0
         self._token = "accent"
 
     def set_share(self, share: float | None) -> None:
-        """``share`` from 0 to 1. Called again with ``None``, the mark moves on a little."""
-        self._unknown = share is None
+        """``share``: 0 to 1, or ``None`` if unknown. Each call with ``None`` moves the mark a little."""
+        self._is_unknown = share is None
         if share is None:
-            self._at = (self._at + 7) % 100
+            self._position = (self._position + 7) % 100
             self.update()
         else:
             self.setValue(round(_STEPS * min(1.0, max(0.0, share))))
 
-    def set_tone(self, token: str) -> None:
+    def set_colour(self, token: str) -> None:
         """The theme colour of the filled part: ``accent``, ``bar_fill`` or ``error``."""
         self._token = token
         self.update()
@@ -53,9 +53,9 @@ class ThinBar(QProgressBar):
         painter.setBrush(colour(tokens.track))
         painter.drawRoundedRect(whole, 2, 2)
         part = QRectF(whole)
-        if self._unknown:
+        if self._is_unknown:
             part.setWidth(whole.width() / 4)
-            part.moveLeft((whole.width() - part.width()) * self._at / 100)
+            part.moveLeft((whole.width() - part.width()) * self._position / 100)
         else:
             part.setWidth(whole.width() * self.value() / _STEPS)
         if part.width() >= 1:
@@ -65,7 +65,7 @@ class ThinBar(QProgressBar):
 
 
 class ProgressLine(QWidget):
-    """One job. ``compact`` puts everything on one line, for the status bar.
+    """The progress of one job. ``compact``: on one line, for the status bar.
 
     ``pause_requested`` · ``stop_requested`` (keep the best so far) · ``cancel_requested``.
     """
@@ -86,13 +86,13 @@ class ProgressLine(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel(title)
         self._percent = ElidedLabel(role="title" if compact else "second")
-        self._left = ElidedLabel(role="second")
+        self._time_left = ElidedLabel(role="second")
         self.bar = ThinBar()
         self.bar.setAccessibleName(title)
         self._pause = _button("pause", tr("Pause"), self.pause_requested)
         self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_requested)
         self._cancel = _button("close", tr("Cancel"), self.cancel_requested)
-        # Shown without a parent they would be windows for a moment.
+        # Shown without a parent a button would be a window for a moment.
         for button, wanted in ((self._pause, can_pause), (self._stop, can_stop)):
             if not wanted:
                 button.hide()
@@ -104,7 +104,7 @@ class ProgressLine(QWidget):
             self.bar.setFixedWidth(120)
             row.addWidget(self.bar)
         row.addWidget(self._percent)
-        row.addWidget(self._left)
+        row.addWidget(self._time_left)
         buttons = hbox(spacing=2)
         for button in (self._pause, self._stop, self._cancel):
             buttons.addWidget(button)
@@ -123,30 +123,30 @@ class ProgressLine(QWidget):
         self.bar.setAccessibleName(title)
 
     def set_progress(self, share: float | None, seconds_left: float | None = None) -> None:
-        """``share`` from 0 to 1 or ``None`` where nobody knows; seconds left likewise."""
+        """``share``: 0 to 1. ``None``: unknown, also for ``seconds_left``."""
         self.bar.set_share(share)
         self._percent.setText("" if share is None else f"{100 * share:.0f} %")
-        self._left.setText("" if seconds_left is None else time_left(seconds_left))
+        self._time_left.setText("" if seconds_left is None else time_left(seconds_left))
 
     def set_state(self, state: str, note: str = "") -> None:
         """``state``: running, paused, done or failed; ``note`` replaces the time left."""
-        tones = {"running": "accent", "paused": "bar_fill", "done": "accent", "failed": "error"}
-        self.bar.set_tone(tones[state])
+        colours = {"running": "accent", "paused": "bar_fill", "done": "accent", "failed": "error"}
+        self.bar.set_colour(colours[state])
         if note:
-            self._left.setText(note)
-        over = state in ("done", "failed")
-        if over:
+            self._time_left.setText(note)
+        is_over = state in ("done", "failed")
+        if is_over:
             self._percent.setText("")
         self._pause.setIcon(icon("play" if state == "paused" else "pause"))
         self._pause.setToolTip(tr("Resume") if state == "paused" else tr("Pause"))
         self._pause.setAccessibleName(self._pause.toolTip())
         for button in (self._pause, self._stop, self._cancel):
-            button.setEnabled(not over)
-        self._cancel.setVisible(not over)
+            button.setEnabled(not is_over)
+        self._cancel.setVisible(not is_over)
 
 
 def time_left(seconds: float) -> str:
-    """Seconds as people say them, without pretending to know better."""
+    """A rounded text for the remaining time."""
     if seconds < 5:
         return tr("a moment left")
     if seconds < 90:

@@ -1,12 +1,12 @@
-"""Tables to read: one line is chosen as a whole, nothing is edited, Tab leaves them."""
+"""The settings of read-only tables: whole rows are selected, and Tab leaves the table."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 
-def for_reading(table: QTableView) -> None:
-    """Make ``table`` one of lines of one row of text each, without a grid."""
+def make_read_only(table: QTableView) -> None:
+    """Make ``table`` read-only, with single-line rows and without a grid."""
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

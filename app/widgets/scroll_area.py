@@ -1,4 +1,4 @@
-"""What may be higher than its room."""
+"""A vertical scroll area."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 
 
 class PanelScrollArea(QScrollArea):
-    """``inner`` as wide as there is room; where there is too little height it scrolls up and down."""
+    """Fits ``inner`` to its width and scrolls it vertically."""
 
     def __init__(self, inner: QWidget) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A field to search or filter with: an icon at its head, a cross that empties it, Esc likewise."""
+"""A search or filter field with an icon and a button that clears it, like Esc."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PAUSE_MS = 60
 
 
 class SearchField(QLineEdit):
-    """``searched(text)`` follows typing, after a short pause; ``down_pressed`` when Down leaves the field."""
+    """``searched(text)``: the text changed, after a short pause. ``list_requested``: Down was pressed."""
 
     searched = Signal(str)
     down_pressed = Signal()
 
     def __init__(
-        self, hint: str = tr("Filter cases"), parent: QWidget | None = None, *, sign: str = "filter"
+        self, hint: str = tr("Filter cases"), parent: QWidget | None = None, *, icon_name: str = "filter"
     ) -> None:
         super().__init__(parent)
         self.setPlaceholderText(hint)
-        # Qt leaves a wide gap behind the icon.
+        # Qt leaves too much space behind the icon.
         self.setTextMargins(-5, 0, 0, 0)
         self.setAccessibleName(hint)
-        self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition).setText(hint)
+        self.addAction(icon(icon_name), QLineEdit.ActionPosition.LeadingPosition).setText(hint)
         self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)
         self._clear.setText(tr("Clear"))
         self._clear.setToolTip(tr("Clear"))

@@ -1,4 +1,4 @@
-"""The head of a section inside a panel: title, a note or link at the right, folding if wanted."""
+"""The header of a section in a panel: title, a note or link at the right, optionally collapsible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from semblance.core.language import tr
 class SectionHeader(QWidget):
     """``title`` in bold, ``note`` behind it in grey, and a link ``action`` that emits ``action_requested``.
 
-    With ``foldable`` the title is a button with an arrow; ``unfolded(bool)`` tells whether it is open.
+    ``collapsible``: with an arrow button. ``expanded(bool)``: the section was expanded or collapsed.
     """
 
     action_requested = Signal()
-    unfolded = Signal(bool)
+    expanded = Signal(bool)
 
     def __init__(
         self,
@@ -28,23 +28,23 @@ class SectionHeader(QWidget):
         *,
         note: str = "",
         action: str = "",
-        foldable: bool = False,
+        collapsible: bool = False,
     ) -> None:
         super().__init__(parent)
-        self._fold: QToolButton | None = None
-        self._title = ElidedLabel(title, role="second" if foldable else "title")
+        self._toggle: QToolButton | None = None
+        self._title = ElidedLabel(title, role="second" if collapsible else "title")
         self._note = ElidedLabel(note, role="third")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        # It takes what the title leaves; a part of a hint says nothing.
+        # It takes the space that the title leaves. A shortened hint would be useless, so it is hidden then.
         self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._note.set_short(" ")
+        self._note.set_short_text(" ")
         self._action = QPushButton(action)
         self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._action.clicked.connect(self.action_requested)
         set_look(self._action, link=True)
-        layout = hbox(self, spacing=2 if foldable else 6)
-        if foldable:
-            layout.addWidget(self._arrow(title))
+        layout = hbox(self, spacing=2 if collapsible else 6)
+        if collapsible:
+            layout.addWidget(self._make_toggle(title))
         layout.addWidget(self._title)
         layout.addStretch(0)
         layout.addWidget(self._note, 1)
@@ -54,7 +54,7 @@ class SectionHeader(QWidget):
         self.set_action(action)
 
     def add(self, widget: QWidget) -> None:
-        """Put a badge or button at the right end."""
+        """Add a badge or button at the right end."""
         layout = self.layout()
         assert layout is not None
         layout.addWidget(widget)
@@ -73,7 +73,7 @@ class SectionHeader(QWidget):
         self._action.setVisible(bool(action))
 
     def sizeHint(self) -> QSize:
-        # A link is higher than words; what stands below must not jump when one comes.
+        # A link is higher than plain text. The widgets below must not move when it appears.
         return super().sizeHint().expandedTo(QSize(0, self._action.sizeHint().height()))
 
     def minimumSizeHint(self) -> QSize:
@@ -82,25 +82,25 @@ class SectionHeader(QWidget):
     def set_action_enabled(self, enabled: bool) -> None:
         self._action.setEnabled(enabled)
 
-    def is_open(self) -> bool:
-        return self._fold is None or self._fold.isChecked()
+    def is_expanded(self) -> bool:
+        return self._toggle is None or self._toggle.isChecked()
 
-    def set_open(self, opened: bool) -> None:
-        if self._fold is not None:
-            self._fold.setChecked(opened)
+    def set_expanded(self, expanded: bool) -> None:
+        if self._toggle is not None:
+            self._toggle.setChecked(expanded)
 
-    def _arrow(self, title: str) -> QToolButton:
-        self._fold = QToolButton()
-        self._fold.setCheckable(True)
-        self._fold.setChecked(True)
-        self._fold.setAccessibleName(tr("Show {title}", title=title))
-        self._fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        set_look(self._fold, bare=True)
-        self._fold.toggled.connect(self._folded)
-        self._fold.setIcon(icon("chevron-down", on="second"))
-        return self._fold
+    def _make_toggle(self, title: str) -> QToolButton:
+        self._toggle = QToolButton()
+        self._toggle.setCheckable(True)
+        self._toggle.setChecked(True)
+        self._toggle.setAccessibleName(tr("Show {title}", title=title))
+        self._toggle.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        set_look(self._toggle, bare=True)
+        self._toggle.toggled.connect(self._set_expanded)
+        self._toggle.setIcon(icon("chevron-down", on="second"))
+        return self._toggle
 
-    def _folded(self, opened: bool) -> None:
-        assert self._fold is not None
-        self._fold.setIcon(icon("chevron-down" if opened else "chevron-right", on="second"))
-        self.unfolded.emit(opened)
+    def _set_expanded(self, expanded: bool) -> None:
+        assert self._toggle is not None
+        self._toggle.setIcon(icon("chevron-down" if expanded else "chevron-right", on="second"))
+        self.expanded.emit(expanded)

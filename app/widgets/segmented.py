@@ -1,4 +1,4 @@
-"""A few choices side by side, one of them chosen."""
+"""A control with a few options side by side, of which one is chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.language import tr
 
 
 class Segmented(QWidget):
-    """``options`` are (key, text) pairs; ``changed(key)`` is emitted when a person chooses another."""
+    """``options``: pairs of key and text. ``changed(key)``: the user chose another."""
 
     changed = Signal(str)
 
@@ -24,13 +24,13 @@ class Segmented(QWidget):
         self._chosen = 0
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._told()
+        self._update_accessible_text()
 
     def value(self) -> str:
         return self._options[self._chosen][0]
 
     def set_text(self, key: str, text: str) -> None:
-        """Another text for an option.
+        """Change the text of an option.
 
         Raises:
             KeyError: no such option.
@@ -39,10 +39,10 @@ class Segmented(QWidget):
         if key not in keys:
             raise KeyError(key)
         self._options[keys.index(key)] = (key, text)
-        self._told()
+        self._update_accessible_text()
 
     def set_value(self, key: str) -> None:
-        """Choose silently.
+        """Choose an option without a signal.
 
         Raises:
             KeyError: no such option.
@@ -51,7 +51,7 @@ class Segmented(QWidget):
         if key not in keys:
             raise KeyError(key)
         self._chosen = keys.index(key)
-        self._told()
+        self._update_accessible_text()
 
     def sizeHint(self) -> QSize:
         face = text_cache(BASE, 600)
@@ -102,9 +102,9 @@ class Segmented(QWidget):
         place = max(0, min(len(self._options) - 1, place))
         if place != self._chosen:
             self._chosen = place
-            self._told()
+            self._update_accessible_text()
             self.changed.emit(self.value())
 
-    def _told(self) -> None:
+    def _update_accessible_text(self) -> None:
         self.setAccessibleDescription(tr("{name} chosen", name=self._options[self._chosen][1]))
         self.update()

@@ -1,4 +1,4 @@
-"""Tab goes through a window as a person reads it, however its widgets came to be."""
+"""Tab moves through a window in reading order, whatever order its widgets were made in."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QDockWidget, QLabel, QScrollArea, QWidget
 
 
-def stops(window: QWidget) -> list[QWidget]:
-    """What Tab stops at in ``window``, row by row and from left to right, one panel after another."""
-    return list(_stops_within(window))
+def tab_stops(window: QWidget) -> list[QWidget]:
+    """The widgets that Tab stops at, row by row and from left to right, panel by panel."""
+    return list(_tab_stops_in(window))
 
 
-def _stops_within(parent: QWidget, also: QWidget | None = None) -> Iterator[QWidget]:
-    """``also`` is counted whether Tab would stop there or not."""
-    for child in _as_read(parent):
-        inside = list(_stops_within(child, also)) if not isinstance(child, QLabel) else []
-        passed = isinstance(child, QScrollArea) and _leads_through(child, inside)
-        if child is also or (_takes_tab(child) and not passed):
+def _tab_stops_in(parent: QWidget, extra: QWidget | None = None) -> Iterator[QWidget]:
+    """``extra`` is included even if Tab would not stop there."""
+    for child in _reading_order(parent):
+        inside = list(_tab_stops_in(child, extra)) if not isinstance(child, QLabel) else []
+        passed = isinstance(child, QScrollArea) and _is_skipped(child, inside)
+        if child is extra or (_takes_tab(child) and not passed):
             yield child
         yield from inside
 
 
 def _takes_tab(widget: QWidget) -> bool:
     tab = Qt.FocusPolicy.TabFocus
-    chosen = _chosen_of_group(widget)
+    chosen = _checked_of_group(widget)
     return (
         widget.isEnabled()
         and (widget.focusPolicy() & tab == tab if chosen is None else chosen is widget)
@@ -36,32 +36,35 @@ def _takes_tab(widget: QWidget) -> bool:
     )
 
 
-def _chosen_of_group(widget: QWidget) -> QAbstractButton | None:
-    """The one that is on of the buttons of which ``widget`` is one and arrows choose another."""
+def _checked_of_group(widget: QWidget) -> QAbstractButton | None:
+    """The checked button of the exclusive group of ``widget``. Arrow keys move inside the group."""
     group = widget.group() if isinstance(widget, QAbstractButton) else None
     chosen = group.checkedButton() if group is not None and group.exclusive() else None
     return chosen if chosen is not None and chosen.isVisible() and chosen.isEnabled() else None
 
 
-def _behind(widget: QWidget) -> bool:
-    """Whether ``widget`` is a dock behind another one, which Qt only moves out of sight."""
+def _is_hidden_dock(widget: QWidget) -> bool:
+    """Whether ``widget`` is a dock behind another one. Qt moves it out of the window instead of hiding it."""
     return isinstance(widget, QDockWidget) and (
         widget.geometry().right() < 0 or widget.geometry().bottom() < 0
     )
 
 
-def _leads_through(area: QScrollArea, inside: list[QWidget]) -> bool:
-    """Whether ``area`` needs no keys of its own: what it holds is reached by Tab, or all of it is seen."""
+def _is_skipped(area: QScrollArea, inside: list[QWidget]) -> bool:
+    """Whether Tab skips ``area`` because it has tab stops itself or needs no scrolling."""
     bars = (area.verticalScrollBar(), area.horizontalScrollBar())
     return bool(inside) or all(bar.maximum() == 0 for bar in bars)
 
 
-def _as_read(parent: QWidget) -> list[QWidget]:
-    """The widgets seen in ``parent``: rows of those that stand beside each other, from the left."""
+def _reading_order(parent: QWidget) -> list[QWidget]:
+    """The visible widgets in ``parent`` in reading order."""
     shown = [
         child
         for child in parent.children()
-        if isinstance(child, QWidget) and not child.isWindow() and child.isVisible() and not _behind(child)
+        if isinstance(child, QWidget)
+        and not child.isWindow()
+        and child.isVisible()
+        and not _is_hidden_dock(child)
     ]
     shown.sort(key=lambda child: (child.y(), child.x()))
     rows: list[list[QWidget]] = []
@@ -77,47 +80,47 @@ def _as_read(parent: QWidget) -> list[QWidget]:
     return [child for row in rows for child in sorted(row, key=lambda child: child.x())]
 
 
-def move_on(window: QWidget, forward: bool) -> bool:
-    """What ``focusNextPrevChild`` of a window does: the keyboard goes to the next stop, or the one before."""
+def focus_next(window: QWidget, forward: bool) -> bool:
+    """Move the focus to the next or previous tab stop, for ``focusNextPrevChild`` of a window."""
     now = window.focusWidget()
-    order = list(_stops_within(window, now))
+    order = list(_tab_stops_in(window, now))
     if not order or order == [now]:
         return False
     if now in order:
         chosen = order[(order.index(now) + (1 if forward else -1)) % len(order)]
     else:
-        chosen = _nearest(now, order) if now is not None else order[0 if forward else -1]
+        chosen = _nearest_stop(now, order) if now is not None else order[0 if forward else -1]
     reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
     chosen.setFocus(reason)
     show_in_scroll_areas(chosen)
     return True
 
 
-def enable(wanted: Mapping[QWidget, bool]) -> None:
-    """Enable or disable widgets of one window. From one that is disabled the keyboard goes to what stands
-    nearest, not to what Tab would come to, which may be in another panel."""
-    gone = [widget for widget, on in wanted.items() if not on]
-    for widget, on in wanted.items():
+def enable_widgets(states: Mapping[QWidget, bool]) -> None:
+    """Enable or disable widgets of one window. From a disabled one the focus moves to the nearest tab stop, not
+    to the next, which may be in another panel."""
+    disabled = [widget for widget, on in states.items() if not on]
+    for widget, on in states.items():
         if on:
             widget.setEnabled(True)
-    for left in gone:
+    for left in disabled:
         if left.window().focusWidget() is left:
-            order = [stop for stop in stops(left.window()) if stop not in gone]
+            order = [stop for stop in tab_stops(left.window()) if stop not in disabled]
             if order:
-                _nearest(left, order).setFocus(Qt.FocusReason.OtherFocusReason)
-    for widget in gone:
+                _nearest_stop(left, order).setFocus(Qt.FocusReason.OtherFocusReason)
+    for widget in disabled:
         widget.setEnabled(False)
 
 
-def _nearest(gone: QWidget, order: list[QWidget]) -> QWidget:
-    """Where the keyboard goes from what is hidden now: to what stood nearest, in the same part."""
-    around, near = gone.parentWidget(), order
+def _nearest_stop(disabled: QWidget, order: list[QWidget]) -> QWidget:
+    """The tab stop nearest to a widget that lost the focus, in the same part of the window if possible."""
+    around, near = disabled.parentWidget(), order
     while around is not None:
         near = [stop for stop in order if around.isAncestorOf(stop)]
         if near:
             break
         around = around.parentWidget()
-    here = gone.mapToGlobal(gone.rect().center())
+    here = disabled.mapToGlobal(disabled.rect().center())
     return min(
         near or order,
         key=lambda stop: (stop.mapToGlobal(stop.rect().center()) - here).manhattanLength(),
@@ -125,7 +128,7 @@ def _nearest(gone: QWidget, order: list[QWidget]) -> QWidget:
 
 
 def show_in_scroll_areas(widget: QWidget) -> None:
-    """Scroll whatever ``widget`` lies in until it is seen."""
+    """Scroll the areas around ``widget`` until it is visible."""
     around = widget.parentWidget()
     while around is not None:
         if isinstance(around, QScrollArea):
@@ -134,9 +137,9 @@ def show_in_scroll_areas(widget: QWidget) -> None:
 
 
 def set_accessible_name(box: QComboBox, name: str) -> None:
-    """What screen readers call ``box``, which already stands in its place.
+    """Set the name of ``box`` for screen readers. Call it when the box is in its layout.
 
-    On Linux Qt tells them the chosen text in place of the accessible name, and the label where there is one.
+    On Linux Qt passes them the chosen text instead of the accessible name, unless the box has a label.
     """
     box.setAccessibleName(name)
     label = QLabel(name, box.parentWidget())
@@ -145,13 +148,13 @@ def set_accessible_name(box: QComboBox, name: str) -> None:
 
 
 class Dialog(QDialog):
-    """A dialog that Tab goes through as it is read, from its first field on."""
+    """A dialog in which Tab follows the reading order."""
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        first = stops(self)
+        first = tab_stops(self)
         if self.focusWidget() is None and first:
             first[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return move_on(self, forward)
+        return focus_next(self, forward)

@@ -1,4 +1,4 @@
-"""Text drawn often: widths, shortened forms and glyphs are worked out once."""
+"""A cache of widths, shortened texts and glyphs for text that is drawn often."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QStaticText, QTransfor
 
 from semblance.app.shell.theme import colour, font
 
-_NARROWER = (88, 80)
-_REMEMBERED = 2048
+_STRETCHES = (88, 80)
+_MAX_CACHED = 2048
 LEFT, RIGHT, CENTRE = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class TextCache:
-    """One font, for painting single lines by hand. Get it from :func:`text_cache`, it is shared."""
+    """Draws single lines in one font. Shared: get it from :func:`text_cache`."""
 
     def __init__(self, face: QFont, narrow: TextCache | None = None) -> None:
         self.font = face
         self._metrics = QFontMetricsF(face)
-        self._cap, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
+        self._cap_height, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
         self._narrow = narrow
         self._widths: dict[str, float] = {}
         self._fitted: dict[tuple[str, int, bool], tuple[str, TextCache]] = {}
         self._glyphs: dict[str, QStaticText] = {}
 
     def width(self, text: str) -> float:
-        return _once(self._widths, text, self._metrics.horizontalAdvance)
+        return _cached(self._widths, text, self._metrics.horizontalAdvance)
 
-    def fitted(self, text: str, room: int, *, middle: bool = False) -> tuple[str, TextCache]:
-        """What fits into ``room`` px: the text, or in narrower letters, or shortened."""
-        if self.width(text) <= room:
+    def fitted(self, text: str, width: int, *, middle: bool = False) -> tuple[str, TextCache]:
+        """The text that fits into ``width`` px, and its cache: condensed or shortened if necessary."""
+        if self.width(text) <= width:
             return text, self
-        return _once(self._fitted, (text, room, middle), self._fit)
+        return _cached(self._fitted, (text, width, middle), self._fit)
 
-    def _fit(self, wanted: tuple[str, int, bool]) -> tuple[str, TextCache]:
-        text, room, middle = wanted
+    def _fit(self, key: tuple[str, int, bool]) -> tuple[str, TextCache]:
+        text, width, middle = key
         if self._narrow is not None:
-            return self._narrow.fitted(text, room, middle=middle)
+            return self._narrow.fitted(text, width, middle=middle)
         mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
-        return self._metrics.elidedText(text, mode, room), self
+        return self._metrics.elidedText(text, mode, width), self
 
     def draw(
         self,
@@ -56,51 +56,51 @@ class TextCache:
         *,
         middle: bool = False,
     ) -> None:
-        """One line of ``text``, fitted into ``where`` and centred on its height."""
-        room = where.width()
-        shown, face = self.fitted(text, room, middle=middle)
+        """Draw one line of ``text``, fitted into ``where`` and vertically centred."""
+        width = where.width()
+        shown, face = self.fitted(text, width, middle=middle)
         x = float(where.x())
         if align != LEFT:
-            free = room - face.width(shown)
+            free = width - face.width(shown)
             x += free if align == RIGHT else free / 2
-        baseline = round((where.height() + face._cap) / 2 + 0.2)
+        baseline = round((where.height() + face._cap_height) / 2 + 0.2)
         painter.setFont(face.font)
         painter.setPen(colour(shade))
         painter.drawStaticText(
-            QPointF(x, where.y() + baseline - face._ascent), _once(face._glyphs, shown, face._shape)
+            QPointF(x, where.y() + baseline - face._ascent), _cached(face._glyphs, shown, face._static_text)
         )
 
-    def _shape(self, text: str) -> QStaticText:
-        shaped = QStaticText(text)
-        shaped.setTextFormat(Qt.TextFormat.PlainText)
-        shaped.prepare(QTransform(), self.font)
-        return shaped
+    def _static_text(self, text: str) -> QStaticText:
+        text_object = QStaticText(text)
+        text_object.setTextFormat(Qt.TextFormat.PlainText)
+        text_object.prepare(QTransform(), self.font)
+        return text_object
 
 
 def text_cache(size: int, weight: int = 400) -> TextCache:
-    """The shared lettering of a text size and weight under the theme in force."""
+    """The shared cache of a text size and weight in the current theme."""
     face = font(size, weight)
-    return _lettering(face.family(), face.pixelSize(), weight)
+    return _font_cache(face.family(), face.pixelSize(), weight)
 
 
 @lru_cache(maxsize=32)
-def _lettering(family: str, pixels: int, weight: int) -> TextCache:
+def _font_cache(family: str, pixels: int, weight: int) -> TextCache:
     face = QFont(family)
     face.setPixelSize(pixels)
     face.setWeight(QFont.Weight(weight))
     face.setFeature(QFont.Tag("tnum"), 1)
     narrow: TextCache | None = None
-    for stretch in reversed(_NARROWER):
-        squeezed = QFont(face)
-        squeezed.setStretch(stretch)
-        narrow = TextCache(squeezed, narrow)
+    for stretch in reversed(_STRETCHES):
+        condensed = QFont(face)
+        condensed.setStretch(stretch)
+        narrow = TextCache(condensed, narrow)
     return TextCache(face, narrow)
 
 
-def _once(known: dict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:
+def _cached(known: dict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:
     value = known.get(key)
     if value is None:
-        if len(known) >= _REMEMBERED:
+        if len(known) >= _MAX_CACHED:
             known.clear()
         value = known[key] = make(key)
     return value

@@ -1,4 +1,4 @@
-"""Small images by catalogue row: kept while there is room, asked for latest seen first."""
+"""Thumbnails by catalogue row, cached up to a limit. The last request is loaded first."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from semblance.core.language import tr
 
 LIMIT_BYTES = 32 * 1024 * 1024
 BATCH = 24
-IN_FLIGHT = 2
-WAITING = 1024
+MAX_FETCHES = 2
+MAX_QUEUED = 1024
 
 
 class CardImage(Protocol):
@@ -38,26 +38,25 @@ Fetch = Callable[[list[int], Done], None]
 
 
 class ThumbnailSource(QObject):
-    """What a grid asks for images; ``ready`` carries the frozenset of catalogue rows that have news."""
+    """Provides thumbnails. ``ready(rows)``: a frozenset of catalogue rows with an image or a problem."""
 
     ready = Signal(object)
 
     def get(self, case_row: int) -> QImage | None:
-        """The image, or ``None`` while it is on its way (asking is what sends for it) or has a problem."""
+        """The image, or ``None`` while it is loaded, which this call requests, or if it has a problem."""
         raise NotImplementedError
 
     def problem(self, case_row: int) -> str:
-        """Why there is no image; empty when there is one or it is on its way."""
+        """Why there is no image; empty if there is one or it is being loaded."""
         raise NotImplementedError
 
 
 class ThumbnailLoader(ThumbnailSource):
     """A cache of at most ``limit`` bytes over ``fetch``.
 
-    ``fetch(rows, done)`` gets at most ``batch`` catalogue rows and later calls ``done`` exactly once, on the
-    GUI thread, with those it could answer; rows it leaves out may be asked for again. At most ``in_flight``
-    fetches run at a time; what was asked for last goes first, and beyond ``waiting`` the oldest is
-    forgotten until it is seen again.
+    ``fetch(rows, done)`` gets at most ``batch`` catalogue rows and later calls ``done`` exactly once, in the GUI
+    thread, with the images it has. Missing rows may be requested again. At most ``max_fetches`` run at a time.
+    The last request is fetched first. Beyond ``max_queued`` the oldest request is dropped.
     """
 
     def __init__(
@@ -67,94 +66,94 @@ class ThumbnailLoader(ThumbnailSource):
         *,
         limit: int = LIMIT_BYTES,
         batch: int = BATCH,
-        in_flight: int = IN_FLIGHT,
-        waiting: int = WAITING,
+        max_fetches: int = MAX_FETCHES,
+        max_queued: int = MAX_QUEUED,
     ) -> None:
         super().__init__(parent)
         self._fetch, self._limit, self._batch = fetch, limit, batch
-        self._in_flight, self._waiting = in_flight, waiting
-        self._kept: OrderedDict[int, QImage] = OrderedDict()
+        self._max_fetches, self._max_queued = max_fetches, max_queued
+        self._images: OrderedDict[int, QImage] = OrderedDict()
         self._bytes = 0
         self._problems: dict[int, str] = {}
-        self._wanted: OrderedDict[int, None] = OrderedDict()
-        self._asked: set[int] = set()
+        self._queue: OrderedDict[int, None] = OrderedDict()
+        self._in_progress: set[int] = set()
         self._running = 0
         self._generation = 0
-        self._send_soon = one_shot(self, self._send)
+        self._send_timer = one_shot(self, self._send)
 
     @property
-    def bytes_kept(self) -> int:
+    def cached_bytes(self) -> int:
         return self._bytes
 
     def get(self, case_row: int) -> QImage | None:
-        image = self._kept.get(case_row)
+        image = self._images.get(case_row)
         if image is not None:
-            self._kept.move_to_end(case_row)
+            self._images.move_to_end(case_row)
             return image
-        if case_row not in self._asked and case_row not in self._problems:
-            self._wanted[case_row] = None
-            self._wanted.move_to_end(case_row)
-            if len(self._wanted) > self._waiting:
-                self._wanted.popitem(last=False)
-            if not self._send_soon.isActive():
-                self._send_soon.start(0)
+        if case_row not in self._in_progress and case_row not in self._problems:
+            self._queue[case_row] = None
+            self._queue.move_to_end(case_row)
+            if len(self._queue) > self._max_queued:
+                self._queue.popitem(last=False)
+            if not self._send_timer.isActive():
+                self._send_timer.start(0)
         return None
 
     def problem(self, case_row: int) -> str:
         return self._problems.get(case_row, "")
 
     def forget(self, case_rows: Collection[int]) -> None:
-        """Drop images and problems that are no longer true, for example after relinking."""
+        """Remove outdated images and problems, for example after relinking."""
         for row in case_rows:
             self._problems.pop(row, None)
-            image = self._kept.pop(row, None)
+            image = self._images.pop(row, None)
             if image is not None:
                 self._bytes -= image.sizeInBytes()
         self.ready.emit(frozenset(case_rows))
 
     def clear(self) -> None:
-        """Forget everything, answers still on their way included (another library was opened)."""
-        known = frozenset(self._kept) | frozenset(self._problems)
+        """Remove everything and ignore running fetches, because another library was opened."""
+        known = frozenset(self._images) | frozenset(self._problems)
         self._generation += 1
-        self._kept.clear()
+        self._images.clear()
         self._problems.clear()
-        self._wanted.clear()
-        self._asked.clear()
+        self._queue.clear()
+        self._in_progress.clear()
         self._bytes = self._running = 0
         self.ready.emit(known)
 
     def _send(self) -> None:
-        while self._wanted and self._running < self._in_flight:
-            size = min(self._batch, len(self._wanted))
-            rows = [self._wanted.popitem()[0] for _ in range(size)]
-            self._asked.update(rows)
+        while self._queue and self._running < self._max_fetches:
+            size = min(self._batch, len(self._queue))
+            rows = [self._queue.popitem()[0] for _ in range(size)]
+            self._in_progress.update(rows)
             self._running += 1
             self._fetch(rows, partial(self._arrived, rows, self._generation))
 
     def _arrived(self, rows: list[int], generation: int, answer: Sequence[CardImage]) -> None:
-        # An answer may come when the window is gone already.
+        # The answer may arrive after the window was deleted.
         if not isValid(self) or generation != self._generation:
             return
         self._running -= 1
-        self._asked.difference_update(rows)
+        self._in_progress.difference_update(rows)
         for image in answer:
             if image.pixels is None:
                 self._problems[image.row] = image.problem or tr("could not be read")
             else:
-                self._keep(image.row, as_image(image.pixels))
+                self._store(image.row, as_image(image.pixels))
         if answer:
             self.ready.emit(frozenset(image.row for image in answer))
         self._send()
 
-    def _keep(self, row: int, image: QImage) -> None:
-        old = self._kept.pop(row, None)
+    def _store(self, row: int, image: QImage) -> None:
+        old = self._images.pop(row, None)
         if old is not None:
             self._bytes -= old.sizeInBytes()
         self._problems.pop(row, None)
-        self._kept[row] = image
+        self._images[row] = image
         self._bytes += image.sizeInBytes()
-        while self._bytes > self._limit and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
+        while self._bytes > self._limit and len(self._images) > 1:
+            _, dropped = self._images.popitem(last=False)
             self._bytes -= dropped.sizeInBytes()
 
 

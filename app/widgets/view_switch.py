@@ -1,4 +1,4 @@
-"""Grid or list: two neutral buttons, one of them on."""
+"""The switch between grid and list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRID_OR_LIST = (("grid", "grid", tr("As cards")), ("list", "list", tr("As a list
 
 
 class ViewSwitch(QWidget):
-    """``options`` are (key, icon, tip); ``changed(key)`` is emitted when a person chooses another."""
+    """``options``: key, icon and tooltip of each button. ``changed(key)``: the user chose another."""
 
     changed = Signal(str)
 
@@ -45,7 +45,7 @@ class ViewSwitch(QWidget):
         return next(key for key, button in self._buttons.items() if button.isChecked())
 
     def set_value(self, key: str) -> None:
-        """Choose silently.
+        """Choose an option without a signal.
 
         Raises:
             KeyError: no such option.

@@ -1,4 +1,4 @@
-"""One quiet line of warning beside what it is about."""
+"""A warning in one line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from semblance.app.widgets.layouts import hbox
 
 
 class WarningLine(QWidget):
-    """``say(text, tip)``; gone while there is no text. ``role``: as for a label."""
+    """Hidden while there is no text. ``role``: as for a label."""
 
     def __init__(self, role: str = "") -> None:
         super().__init__()
-        self._words = ElidedLabel(role=role)
+        self._label = ElidedLabel(role=role)
         row = hbox(self, spacing=6)
         row.addWidget(IconLabel("warning", "text", 14))
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
         self.hide()
 
     @property
     def text(self) -> str:
-        return self._words.text()
+        return self._label.text()
 
-    def say(self, text: str, tip: str = "") -> None:
-        """``tip``: the figures, and what follows from them."""
-        self._words.setText(text)
-        self._words.set_tip(tip)
+    def show_message(self, text: str, tip: str = "") -> None:
+        """Show ``text`` with the tooltip ``tip``; hide the line if it is empty."""
+        self._label.setText(text)
+        self._label.set_tip(tip)
         self.setAccessibleName(text)
         self.setAccessibleDescription(tip)
         self.setVisible(bool(text))

@@ -1,4 +1,4 @@
-"""What an empty panel says while something goes on that will fill it."""
+"""The message in an empty panel while features are extracted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from semblance.app.shell.state import State
 from semblance.core.language import tr
 
 
-def extracting(state: State) -> tuple[str, str]:
+def extraction_message(state: State) -> tuple[str, str]:
     """Title and text while features are extracted."""
     return tr("Extracting features"), tr(
         "{name} of {n:,} cases. Train a metric when they are done.",

@@ -1,4 +1,4 @@
-"""Text that breaks over lines."""
+"""A label with wrapped text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from semblance.core.language import translate
 
 
 class WrappedLabel(QLabel):
-    """Never taken for HTML, whatever a file or a finding is called; what ``core`` says is said in the user's
-    language.
+    """Plain text, never interpreted as HTML, translated if it comes from ``core``.
 
-    ``role`` is a look of ``semblance.app.qss``; ``selectable``: can be marked and copied.
+    ``role``: a role of the style sheet. ``selectable``: the text can be selected and copied.
     """
 
     def __init__(self, text: str = "", role: str = "", *, selectable: bool = False) -> None:

@@ -234,7 +234,7 @@ class Commands(QObject):
 
     def show_options(self) -> None:
         """How near a case must be to count as a match."""
-        self._panels.ranking.options.open()
+        self._panels.ranking.options.show_menu()
 
     # Metrics
 

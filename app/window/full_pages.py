@@ -80,8 +80,8 @@ class FullPages:
 
     def undo_judgement(self) -> None:
         """Take the last judgement back; while questions are asked, ask that one again."""
-        if self.asking and self._panels.ask_next.questions.can_undo:
-            self._panels.ask_next.questions.undo()
+        if self.asking and self._panels.ask_next.session.can_undo:
+            self._panels.ask_next.session.undo()
         else:
             from semblance.app.search.feedback.refine_metric import undo
 

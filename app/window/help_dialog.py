@@ -37,10 +37,10 @@ from semblance.app.shell.theme import (
     theme,
     theme_signals,
 )
-from semblance.app.widgets.dialog import give_size, widen
+from semblance.app.widgets.dialog import resize_dialog, widen
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.search_field import SearchField
-from semblance.app.widgets.tab_order import Dialog, enable
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.window import help_pages
 from semblance.core.language import tr
 
@@ -58,11 +58,11 @@ class HelpDialog(Dialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Help"))
-        give_size(self, _WIDTH, _HEIGHT)
+        resize_dialog(self, _WIDTH, _HEIGHT)
         self._past: list[str] = []
         self._ahead: list[str] = []
         self.shown = ""
-        self.search = SearchField(tr("Search the help"), sign="search")
+        self.search = SearchField(tr("Search the help"), icon_name="search")
         self.search.searched.connect(self._search)
         self.search.down_pressed.connect(self._into_list)
         self.search.returnPressed.connect(self._into_list)
@@ -134,7 +134,7 @@ class HelpDialog(Dialog):
 
     def _show(self, name: str) -> None:
         self.shown = name
-        enable({self.back: bool(self._past), self.forward: bool(self._ahead)})
+        enable_widgets({self.back: bool(self._past), self.forward: bool(self._ahead)})
         self._set_document()
         self._show_found()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]

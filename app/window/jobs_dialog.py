@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import column_of
+from semblance.app.widgets.dialog import dialog_layout
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import Dialog
 from semblance.core.language import tr
@@ -26,7 +26,7 @@ class JobsDialog(Dialog):
         self._lines: dict[Job, ProgressLine] = {}
         self._none = QLabel(tr("No jobs running"))
         set_look(self._none, role="second")
-        self._column = column_of(self)
+        self._column = dialog_layout(self)
         self._column.addWidget(self._none)
         self._column.addStretch(1)
         for job in self._jobs.listed:

@@ -35,7 +35,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.tab_order import move_on
+from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import StartPage
@@ -116,11 +116,11 @@ class MainWindow(QMainWindow):
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.recent_requested.connect(lambda path: self.open_library(Path(path)))
-        page.dropped.connect(lambda path: self._open_or_import(Path(path)))
+        page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return move_on(self, forward)
+        return focus_next(self, forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # From the bar on top, where Tab leads from a page on the whole window.
@@ -197,8 +197,8 @@ class MainWindow(QMainWindow):
 
         open_library(self.context, path.absolute())
 
-    def _open_or_import(self, source: Path) -> None:
-        self.parts.commands.library.open_or_import(source)
+    def _open_dropped(self, source: Path) -> None:
+        self.parts.commands.library.open_dropped(source)
 
     def _show_library(self) -> None:
         is_open = self.state.library is not None
@@ -287,10 +287,10 @@ class MainWindow(QMainWindow):
 
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
-        if message.level == "info" and not message.hint:
+        if message.level == "info" and not message.hint and not message.actions:
             self.status.tell(message.what)
             return
-        self.message_bar.add(message.level, message.what, message.hint, message.details)
+        self.message_bar.add(message.level, message.what, message.hint, message.details, message.actions)
 
     # Dropping
 
@@ -306,6 +306,6 @@ class MainWindow(QMainWindow):
         self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                self._open_or_import(Path(url.toLocalFile()))
+                self._open_dropped(Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return

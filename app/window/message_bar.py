@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.icons import icon
 from semblance.app.shell.log_folder import versions_text
+from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -27,7 +28,6 @@ from semblance.core.language import tr, tr_n
 SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
 _SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
-Action = tuple[str, Callable[[], object]]
 
 
 class MessageContent(Protocol):
@@ -41,6 +41,8 @@ class MessageContent(Protocol):
     def hint(self) -> str: ...
     @property
     def details(self) -> str: ...
+    @property
+    def actions(self) -> Sequence[Action]: ...
 
 
 class MessageView(QFrame):
@@ -146,7 +148,7 @@ class MessageBar(QWidget):
 
     def show_message(self, message: MessageContent) -> MessageView:
         """Show what a part of the program had to say."""
-        return self.add(message.level, message.what, message.hint, message.details)
+        return self.add(message.level, message.what, message.hint, message.details, message.actions)
 
     def messages(self) -> list[MessageView]:
         """Newest first."""

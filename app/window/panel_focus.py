@@ -62,13 +62,13 @@ class PanelFocus:
         """To the tabs Why, Train and Refine."""
         self._full.leave()
         self._show("side")
-        _focus(self._panels.side.header.chooser)
+        _focus(self._panels.side.header.tab_chooser)
 
     def to_evaluation(self) -> None:
         """To the tabs of the evaluation."""
         self._full.leave()
         self._show("evaluation")
-        _focus(self._panels.evaluation.header.chooser)
+        _focus(self._panels.evaluation.header.tab_chooser)
 
     def to_metric(self) -> None:
         """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""

@@ -68,7 +68,7 @@ class Panels(QObject):
     def concepts_there(self) -> set[str]:
         """What commands on concepts need, as far as it is there."""
         concepts = Panels.concepts.built(self)
-        return concepts.there if concepts is not None else set()
+        return concepts.available if concepts is not None else set()
 
     # What several panels share
 
@@ -155,7 +155,7 @@ class Panels(QObject):
     @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
-        made.add_foot(self.judgements)
+        made.add_footer(self.judgements)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))

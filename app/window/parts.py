@@ -57,7 +57,7 @@ class WindowParts(QObject):
         """Record how the search is shown now, where there is one."""
         view = WindowParts.search_view.built(self)
         if view is not None:
-            view.autosave.look()
+            view.autosave.capture_view()
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """What can be done with a case of the library, wherever it is shown."""
@@ -73,5 +73,5 @@ class WindowParts(QObject):
 
     def save_before_end(self) -> None:
         """Save what is to outlast the window."""
-        refine_metric.finish(self._context)
+        refine_metric.wait_for_judgements(self._context)
         library_operations.save_view_before_exit(self._context)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from semblance.app.metrics.train_panel import TrainPanel
 from semblance.app.search.feedback.concepts import Concepts
-from semblance.app.search.feedback.concepts_panel import ConceptsSection
+from semblance.app.search.feedback.concepts_section import ConceptsSection
 from semblance.app.search.feedback.question_section import QuestionSection
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.why.panel import WhyPanel

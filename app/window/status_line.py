@@ -75,7 +75,7 @@ class StatusLine(QFrame):
             else tr("unknown patients")
         )
         self.counts.setText(f"{tr_n('{n} case', '{n} cases', len(library.columns))}    {patients}")
-        unusable = len(library.unusable)
+        unusable = len(library.unusable_files)
         self.not_read.setVisible(bool(unusable))
         self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
         self.where.setText(

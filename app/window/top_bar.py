@@ -183,7 +183,7 @@ class TopBar(QFrame):
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
-        line = HLine(upright=True)
+        line = HLine(vertical=True)
         line.setFixedHeight(16)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))

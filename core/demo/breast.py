@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semblance.core.demo.noise import Field, Noise, ridges
-from semblance.core.demo.strokes import Strokes, wandering
+from semblance.core.demo.strokes import Strokes, random_curve
 
 #: Millimetres per pixel of the images of masses.
 PIXEL_MM = 0.18
@@ -124,12 +124,14 @@ def _strands(rng: np.random.Generator, noise: Noise, of: Breast, site: Site) -> 
     lines = Strokes(noise.shape)
     for _ in range(int(rng.integers(9, 20))):
         start = rng.uniform(-0.1, 1.1, 2) * site.size
-        points = wandering(rng, start, towards + rng.normal(0, 0.6), rng.uniform(0.2, 0.7) * site.size, 0.9)
+        points = random_curve(
+            rng, start, towards + rng.normal(0, 0.6), rng.uniform(0.2, 0.7) * site.size, 0.9
+        )
         lines.add(points, np.linspace(rng.uniform(0.6, 1.3), 0.5, len(points)), rng.uniform(0.3, 1.0))
     for _ in range(int(rng.integers(0, 3))):
         back = 0.7 * site.size * np.array([np.cos(towards), np.sin(towards)])
         start = rng.uniform(0.1, 0.9, 2) * site.size - back
-        points = wandering(rng, start, towards + rng.normal(0, 0.4), 1.6 * site.size, 1.2, 48)
+        points = random_curve(rng, start, towards + rng.normal(0, 0.4), 1.6 * site.size, 1.2, 48)
         lines.add(points, rng.uniform(1.4, 2.6), rng.uniform(0.4, 0.9))
     return np.asarray(of.strands * (0.095 * sheets + 0.11 * lines.drawn()), dtype=np.float32)
 

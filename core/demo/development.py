@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.demo.film import Film
-from semblance.core.demo.noise import Field, softened
+from semblance.core.demo.noise import Field, blur
 
 Grey = npt.NDArray[np.uint8]
 
@@ -39,7 +39,7 @@ def exposure(rng: np.random.Generator) -> Exposure:
     )
 
 
-def developed(film: Film, *, bone_weight: float = 1.0, marker: str = "", shutters: float = 0.6) -> Grey:
+def develop(film: Film, *, bone_weight: float = 1.0, marker: str = "", shutters: float = 0.6) -> Grey:
     """(h, w) uint8; ``marker`` is the lead letter L or R ("" for none), ``shutters`` the chance of visible
     collimation."""
     from scipy.ndimage import gaussian_filter
@@ -47,18 +47,18 @@ def developed(film: Film, *, bone_weight: float = 1.0, marker: str = "", shutter
     rng, how = film.rng, exposure(film.rng)
     attenuation = film.soft_tissue + bone_weight * film.bones + film.lines.drawn()
     beam = np.exp(-np.clip(attenuation, 0, 6))
-    beam = beam + how.scatter * softened(beam, 14)
+    beam = beam + how.scatter * blur(beam, 14)
     grains, _ = film.noise.grain(wavelength=2.6, octaves=1.6)
     density = -np.log(np.clip(gaussian_filter(beam, 0.6), 1e-3, None))
     density += how.noise * grains * np.exp(0.35 * density)
-    density += how.sharpening * (density - softened(density, 9))
+    density += how.sharpening * (density - blur(density, 9))
     open_field = _shutters(rng, film.shape, shutters)
     low, high = np.percentile(density[open_field > 0.5], [how.dark, how.bright])
     level = np.clip((density - low) / max(high - low, 0.2), 0, 1.15)
     shown = np.tanh(0.9 * level**how.gamma) / np.tanh(0.9) * 0.92 + 0.02
     shown *= 0.03 + 0.97 * open_field
     if marker:
-        shown = _marked(rng, shown, marker)
+        shown = _add_marker(rng, shown, marker)
     return np.asarray(np.clip(shown * 255 + 0.5, 0, 255).astype(np.uint8))
 
 
@@ -77,7 +77,7 @@ def _shutters(rng: np.random.Generator, shape: tuple[int, int], chance: float) -
     return np.asarray(np.clip(edge / 1.6 + 0.5, 0, 1), dtype=np.float32)
 
 
-def _marked(rng: np.random.Generator, shown: Field, letter: str) -> Field:
+def _add_marker(rng: np.random.Generator, shown: Field, letter: str) -> Field:
     """A lead letter near an upper corner, on the side it names (the viewer's left for R)."""
     height, width = shown.shape
     size = int(height * rng.uniform(0.06, 0.085))
@@ -118,7 +118,7 @@ def _notice() -> tuple[Field, Field]:
     return np.asarray(word, dtype=np.float32) / white, np.asarray(halo, dtype=np.float32) / white
 
 
-def noticed(grey: Grey) -> Grey:
+def add_notice(grey: Grey) -> Grey:
     """``grey`` with SYNTHETIC burnt into the lower left corner, readable on dark and on bright."""
     word, halo = _notice()
     height, width = word.shape

@@ -79,7 +79,7 @@ class Film:
 
     def soft(self, outlines: list[Points] | Points, thickness: float, rounding: float) -> None:
         """Add a body of ``thickness``, rounded off within ``rounding`` of its edge; outlines are united."""
-        box, cover, inside = self._laid(outlines if isinstance(outlines, list) else [outlines])
+        box, cover, inside = self._rasterise(outlines if isinstance(outlines, list) else [outlines])
         if box is None:
             return
         rise = np.clip(inside / max(rounding * self.where.scale, 1.0), 0.0, 1.0)
@@ -87,7 +87,7 @@ class Film:
 
     def air(self, outlines: list[Points] | Points, share: float, rounding: float) -> None:
         """Take ``share`` of the soft tissue (and bone laid so far) away inside an outline."""
-        box, cover, inside = self._laid(outlines if isinstance(outlines, list) else [outlines])
+        box, cover, inside = self._rasterise(outlines if isinstance(outlines, list) else [outlines])
         if box is None:
             return
         rise = np.clip(inside / max(rounding * self.where.scale, 1.0), 0.0, 1.0)
@@ -109,7 +109,7 @@ class Film:
         ``marrow`` 0..1 is how much lighter the inside is than the shell; ``rounding`` the distance over which
         it reaches its full ``thickness`` (0: half its own width, as a round shaft has).
         """
-        box, cover, inside = self._laid([outline])
+        box, cover, inside = self._rasterise([outline])
         if box is None:
             return
         reach = rounding * self.where.scale or float(inside.max())
@@ -123,7 +123,7 @@ class Film:
 
     def hollow(self, outline: Points, share: float, softness: float = 0.02) -> None:
         """Lighten the bones inside an outline: foramina, sinuses, joint spaces."""
-        box, cover, inside = self._laid([outline])
+        box, cover, inside = self._rasterise([outline])
         if box is None:
             return
         rise = np.clip(inside / max(softness * self.where.scale, 1.0), 0.0, 1.0)
@@ -133,7 +133,7 @@ class Film:
         """A thin curve; negative ``brightness`` draws a dark one."""
         self.lines.add(self.where(points), width * self.where.scale, brightness)
 
-    def _laid(self, outlines: list[Points]) -> tuple[tuple[slice, slice] | None, Field, Field]:
+    def _rasterise(self, outlines: list[Points]) -> tuple[tuple[slice, slice] | None, Field, Field]:
         """Bounding box, coverage 0..1 and distance to the edge in pixels of united outlines."""
         from PIL import Image, ImageDraw
         from scipy.ndimage import distance_transform_edt

@@ -30,7 +30,7 @@ COLUMNS = ("path", "label", "patient_id", "view", "laterality", "note")
 _BATCH = 8
 #: Batches handed out at a time; an engine takes a limited number.
 _AHEAD = 32
-_WHAT = "Drawing demo images"
+_PROGRESS_TEXT = "Drawing demo images"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def generate(
             write_file(where / "labels.csv", _labels(orders).encode())
         write_file(folder / MANIFEST, json.dumps(description, indent=1).encode())
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _write_error(folder, error) from error
     return made
 
 
@@ -131,34 +131,34 @@ def _draw_all(
         for start in range(0, len(orders), _BATCH)
     ]
     total = sum(len(orders) for _, orders in batches)
-    reporter.progress(0, total, _WHAT)
+    reporter.progress(0, total, _PROGRESS_TEXT)
     done = 0
     if executor is None:
         for where, orders in batches:
             for order in orders:
                 reporter.check_cancelled()
                 done += write(where, [order])
-                reporter.progress(done, total, _WHAT)
+                reporter.progress(done, total, _PROGRESS_TEXT)
         return
     left = iter(batches)
     waiting: set[Future[int]] = set()
     try:
         while True:
             for where, orders in itertools.islice(left, _AHEAD - len(waiting)):
-                waiting.add(_submitted(executor, where, orders))
+                waiting.add(_submit_batches(executor, where, orders))
             if not waiting:
                 return
             reporter.check_cancelled()
             finished, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
             done += sum(future.result() for future in finished)
-            reporter.progress(done, total, _WHAT)
+            reporter.progress(done, total, _PROGRESS_TEXT)
     finally:
         for future in waiting:
             future.cancel()
         wait([future for future in waiting if not future.cancelled()])
 
 
-def _submitted(executor: Executor | Engine, where: Path, orders: list[ImageOrder]) -> Future[int]:
+def _submit_batches(executor: Executor | Engine, where: Path, orders: list[ImageOrder]) -> Future[int]:
     work = executor.submit(write, where, orders)
     return work.future if isinstance(work, Task) else work
 
@@ -214,7 +214,7 @@ def _remove_listed(folder: Path) -> None:
     (folder / MANIFEST).unlink(missing_ok=True)
 
 
-def _unwritable(folder: Path, error: OSError) -> SemblanceError:
+def _write_error(folder: Path, error: OSError) -> SemblanceError:
     if error.errno == errno.ENOSPC:
         return SemblanceError(
             tr_lazy("The disk is full: the demo images in {folder} could not be finished.", folder=folder),

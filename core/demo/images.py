@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, noticed
+from semblance.core.demo.development import Grey, add_notice
 from semblance.core.files import replacing
 from semblance.core.tasks import SILENT, Reporter
 
@@ -44,12 +44,12 @@ def draw(order: ImageOrder) -> Grey:
     left = order.laterality == "L"
     if order.label in RADIOGRAPHS:
         marked_left = left if order.laterality else bool(rng.random() < 0.5)
-        return noticed(_radiograph(rng, order.label, marked_left))
+        return add_notice(_radiograph(rng, order.label, marked_left))
     from semblance.core.demo.mammogram import Lesion, breast_of, image, mass_of
 
     lesion = Lesion(*order.subject, left=left, malignant=order.label == "malignant")
     seed = order.seed[0]
-    return noticed(
+    return add_notice(
         image(rng, breast_of(seed, lesion.patient), mass_of(seed, lesion), view=order.view, left=left)
     )
 
@@ -80,12 +80,12 @@ def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT
 
     for order in orders:
         reporter.check_cancelled()
-        told = PngInfo()
-        told.add_text("Title", f"SYNTHETIC {order.label}")
-        told.add_text("Description", NOTICE)
-        told.add_text("Software", "Semblance demo")
+        written = PngInfo()
+        written.add_text("Title", f"SYNTHETIC {order.label}")
+        written.add_text("Description", NOTICE)
+        written.add_text("Software", "Semblance demo")
         target = folder / order.path
         # The manifest, which is written last, says that all images are there: none needs to be durable alone.
         with replacing(target, durable=False) as temporary:
-            Image.fromarray(draw(order)).save(temporary, "PNG", pnginfo=told, compress_level=4)
+            Image.fromarray(draw(order)).save(temporary, "PNG", pnginfo=written, compress_level=4)
     return len(orders)

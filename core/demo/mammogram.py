@@ -23,7 +23,7 @@ def image(
     into = tissue(rng, noise, of, site)
     jitter = rng.normal(0, 3.5, 2).clip(-9, 9)
     centre = (SIZE / 2 + jitter[0], SIZE / 2 + jitter[1])
-    grey = _developed(rng, place(rng, noise, lesion, into, centre), into.depth)
+    grey = _develop(rng, place(rng, noise, lesion, into, centre), into.depth)
     return grey if left else np.ascontiguousarray(grey[:, ::-1])
 
 
@@ -41,7 +41,7 @@ def _site(rng: np.random.Generator, of: Breast, lesion: Mass, view: str) -> Site
     )
 
 
-def _developed(rng: np.random.Generator, attenuation: Field, depth: Field) -> npt.NDArray[np.uint8]:
+def _develop(rng: np.random.Generator, attenuation: Field, depth: Field) -> npt.NDArray[np.uint8]:
     """Quantum noise, detector blur, and the reading room's window on the tissue."""
     from scipy.ndimage import gaussian_filter
 

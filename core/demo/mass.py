@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.demo.breast import FAT, PIXEL_MM, Tissue
 from semblance.core.demo.noise import Field, Noise
-from semblance.core.demo.strokes import Strokes, wandering
+from semblance.core.demo.strokes import Strokes, random_curve
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def place(
     body *= np.clip((0.94 + 0.14 * obscuring) * (1.0 + 0.05 * mottle), 0.45, 1.2)
     gland, strands = into.gland, into.strands
     if of.distortion > 0:
-        gland, strands = _drawn_in(of, gland, strands, dx, dy, distance)
+        gland, strands = _distort(of, gland, strands, dx, dy, distance)
     inner = np.clip(body, 0, 1)
     mixed = into.body * (FAT + gland * (1.0 - 0.6 * inner) + strands * (1.0 - 0.5 * inner))
     mixed += of.contrast * body * np.clip(into.body, 0, 1)
@@ -148,7 +148,7 @@ def place(
     return np.asarray(mixed + into.skin + into.muscle, dtype=np.float32)
 
 
-def _drawn_in(
+def _distort(
     of: Mass, gland: Field, strands: Field, dx: Field, dy: Field, distance: Field
 ) -> tuple[Field, Field]:
     """Architectural distortion: tissue about the mass stretched along the radii, so it points at it."""
@@ -176,12 +176,12 @@ def _spicules(rng: np.random.Generator, of: Mass, outline: _Outline, shape: tupl
         margin = float(outline.at(np.array([angle]))[0])
         start = np.array([outline.x + np.cos(angle) * margin * 0.6, outline.y + np.sin(angle) * margin * 0.6])
         reach = of.reach * of.radius_mm / PIXEL_MM * rng.gamma(4.0, 0.25)
-        points = wandering(rng, start, angle + rng.normal(0, 0.12), 0.4 * margin + reach, 0.35)
+        points = random_curve(rng, start, angle + rng.normal(0, 0.12), 0.4 * margin + reach, 0.35)
         _tapering(lines, points, rng.uniform(0.5, 1.6), of.spicule_strength * rng.uniform(0.58, 1.18))
         for _ in range(int(rng.poisson(0.7))):
             knot = int(rng.integers(len(points) // 3, len(points) - 4))
             side = rng.choice([-1.0, 1.0]) * rng.uniform(0.25, 0.6)
-            twig = wandering(rng, points[knot], angle + side, reach * rng.uniform(0.25, 0.55), 0.4)
+            twig = random_curve(rng, points[knot], angle + side, reach * rng.uniform(0.25, 0.55), 0.4)
             _tapering(lines, twig, rng.uniform(0.7, 1.1), of.spicule_strength * rng.uniform(0.3, 0.7))
     drawn = lines.drawn()
     return np.asarray(0.2 * drawn / (1.0 + 0.7 * drawn), dtype=np.float32)
@@ -203,6 +203,6 @@ def _calcifications(rng: np.random.Generator, of: Mass, outline: _Outline, shape
         return dots.drawn()
     dots.dots(points, rng.uniform(0.4, 0.8, len(points)), rng.uniform(0.15, 0.6, len(points)))
     for point in points[:: max(1, len(points) // 6)]:
-        piece = wandering(rng, point, rng.uniform(0, 2 * np.pi), rng.uniform(1.5, 4.0), 1.0, 6)
+        piece = random_curve(rng, point, rng.uniform(0, 2 * np.pi), rng.uniform(1.5, 4.0), 1.0, 6)
         dots.add(piece, 0.6, rng.uniform(0.2, 0.5))
     return dots.drawn()

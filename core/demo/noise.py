@@ -94,7 +94,7 @@ def ridges(field: Field, width: float) -> Field:
     return np.asarray(np.exp(-np.abs(field) / np.float32(width)), dtype=np.float32)
 
 
-def softened(field: Field, sigma: float) -> Field:
+def blur(field: Field, sigma: float) -> Field:
     """``field`` blurred by a wide Gaussian, worked out on every fourth pixel."""
     from PIL import Image
     from scipy.ndimage import gaussian_filter

@@ -30,7 +30,7 @@ class Strokes:
 
     def add(self, points: Points, width: npt.ArrayLike, brightness: npt.ArrayLike) -> None:
         """Lay one curve; ``width`` and ``brightness`` are numbers or one number per point."""
-        dense, position = _resampled(points)
+        dense, position = _resample(points)
         if len(dense) < 2:
             return
         old = np.arange(len(points), dtype=float)
@@ -62,7 +62,7 @@ class Strokes:
             share = weights * np.clip(1.0 - np.abs(pens - number), 0.0, 1.0)
             used = share != 0
             if used.any():
-                laid = _deposited(points[used], share[used], height, width)
+                laid = _splat(points[used], share[used], height, width)
                 out += gaussian_filter(laid, sigma, mode="constant", truncate=3.0)
         return out
 
@@ -70,7 +70,7 @@ class Strokes:
 _STEP = 0.5
 
 
-def _resampled(points: Points) -> tuple[Points, npt.NDArray[np.float64]]:
+def _resample(points: Points) -> tuple[Points, npt.NDArray[np.float64]]:
     """Points every half pixel, and their places among the given ones (0 the first, 1 the second, ..)."""
     gaps = np.diff(points, axis=0)
     along = np.zeros(len(points))
@@ -83,7 +83,7 @@ def _resampled(points: Points) -> tuple[Points, npt.NDArray[np.float64]]:
     return points[low] * (1 - share) + points[np.minimum(low + 1, len(points) - 1)] * share, place
 
 
-def _deposited(points: Points, weights: npt.NDArray[np.float64], height: int, width: int) -> Field:
+def _splat(points: Points, weights: npt.NDArray[np.float64], height: int, width: int) -> Field:
     """Each weight shared between the four pixels around its point."""
     left, top = np.floor(points[:, 0]).astype(np.intp), np.floor(points[:, 1]).astype(np.intp)
     right_share, bottom_share = points[:, 0] - left, points[:, 1] - top
@@ -98,7 +98,7 @@ def _deposited(points: Points, weights: npt.NDArray[np.float64], height: int, wi
     return out.reshape(height, width).astype(np.float32)
 
 
-def wandering(
+def random_curve(
     rng: np.random.Generator, start: npt.ArrayLike, angle: float, length: float, bend: float, n: int = 24
 ) -> Points:
     """(n, 2) a curve from ``start`` along ``angle`` whose heading drifts by about ``bend`` radians."""

@@ -14,7 +14,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.tasks import Cancelled
 
 #: How long a scheduler and its workers may take to answer.
-PATIENCE_S = 20
+TIMEOUT_S = 20
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
 
 
@@ -50,7 +50,7 @@ class ClusterTask:
                 raise Cancelled from None
             raise SemblanceError(
                 tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),
-                "What was finished is kept; start it again and resume.",
+                "Finished work is saved. Start it again and resume.",
             ) from problem
 
 
@@ -76,9 +76,9 @@ class Cluster:
         self.address = address
         _check_address(address)
         try:
-            self._client = Client(address, timeout=PATIENCE_S, set_as_default=False)
+            self._client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as problem:
-            raise _no_answer(address) from problem
+            raise _no_answer_error(address) from problem
         try:
             self._check(ready)
         except BaseException:
@@ -87,14 +87,14 @@ class Cluster:
 
     def _check(self, ready: Callable[[], Any]) -> None:
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE_S)
+            self._client.wait_for_workers(1, timeout=TIMEOUT_S)
         except TimeoutError as problem:
             raise SemblanceError(
                 tr_lazy("The Dask scheduler at '{address}' has no worker.", address=self.address),
                 "Start one with: dask worker ADDRESS",
             ) from problem
         try:
-            self._client.submit(ready, pure=False).result(timeout=PATIENCE_S)
+            self._client.submit(ready, pure=False).result(timeout=TIMEOUT_S)
         except Exception as problem:
             raise SemblanceError(
                 tr_lazy(
@@ -129,18 +129,18 @@ def _check_address(address: str) -> None:
     """Dask's client goes on trying in threads of its own when it was given a wrong address: ask first."""
     scheme, separator, rest = address.partition("://")
     if not separator or scheme not in _SCHEMES:
-        raise _no_answer(address)
+        raise _no_answer_error(address)
     if scheme in ("tcp", "tls"):
         host, colon, port = rest.rpartition(":")
         if not colon or not port.isdigit():
-            raise _no_answer(address)
+            raise _no_answer_error(address)
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S).close()
+            socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
         except (OSError, OverflowError) as problem:
-            raise _no_answer(address) from problem
+            raise _no_answer_error(address) from problem
 
 
-def _no_answer(address: str) -> SemblanceError:
+def _no_answer_error(address: str) -> SemblanceError:
     return SemblanceError(
         tr_lazy("No Dask scheduler answers at '{address}'.", address=address),
         "Write its address like tcp://host:8786, and start it with: dask scheduler",

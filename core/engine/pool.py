@@ -35,7 +35,7 @@ class WorkerEnded(SemblanceError):
     def __init__(self) -> None:
         super().__init__(
             tr_lazy("A worker process ended unexpectedly (it may have run out of memory)."),
-            tr_lazy("What was finished is kept; start the job again."),
+            tr_lazy("Finished work is saved. Start the job again."),
         )
 
     def __reduce__(self) -> tuple[type[WorkerEnded], tuple[()]]:
@@ -50,7 +50,7 @@ def _kill(workers: Sequence[BaseProcess]) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_kept_off() -> Iterator[None]:
+def _interrupts_ignored() -> Iterator[None]:
     """Processes started within never see Ctrl-C: a terminal sends it to all, only the parent answers it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -87,7 +87,7 @@ class _Outcome(Future[Any]):
     def cancel(self) -> bool:
         return self._inner.cancel() or self.cancelled()
 
-    def settle(self) -> None:
+    def copy_result(self) -> None:
         """Take over what became of the executor's future, which is done."""
         if self._inner.cancelled():
             super().cancel()
@@ -112,11 +112,11 @@ class Task:
     def cancel(self) -> None:
         """Ask the work to end; its future then raises ``Cancelled`` (or is cancelled if not started)."""
         if not self.future.cancel():
-            self._wish(worker.CANCEL)
+            self._set_flag(worker.CANCEL)
 
     def stop(self) -> None:
         """Ask the work to end and to keep the best result so far."""
-        self._wish(worker.STOP)
+        self._set_flag(worker.STOP)
 
     def result(self) -> Any:
         """Wait and return; raises what the work raised, ``Cancelled`` included, or :class:`WorkerEnded`."""
@@ -125,7 +125,7 @@ class Task:
         except CancelledError:
             raise Cancelled from None
 
-    def _wish(self, flag: int) -> None:
+    def _set_flag(self, flag: int) -> None:
         # Under the lock the slot cannot pass to another task in between.
         with self._lock:
             if not self.future.done():
@@ -133,7 +133,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class _Ending:
+class _FinishedTask:
     """A task the executor is done with, its news perhaps still under way."""
 
     outcome: _Outcome
@@ -152,7 +152,7 @@ class Pool:
         self._tokens = itertools.count(1)
         self._listeners: dict[int, Listener] = {}
         self._silent: set[int] = set()
-        self._waiting: dict[int, _Ending] = {}
+        self._waiting: dict[int, _FinishedTask] = {}
         self._reading = True
         self._reader, self._writer = context.Pipe(duplex=False)
         self._executor = _Executor(
@@ -161,7 +161,7 @@ class Pool:
             worker.start_worker,
             (self._flags, self._writer, context.Lock(), niceness, after),
         )
-        self._thread = threading.Thread(target=self._listen, name="engine-news", daemon=True)
+        self._thread = threading.Thread(target=self._read_messages, name="engine-news", daemon=True)
         self._thread.start()
 
     def submit(
@@ -184,14 +184,14 @@ class Pool:
             if listener is not None:
                 self._listeners[token] = listener
         try:
-            with _interrupts_kept_off():
+            with _interrupts_ignored():
                 inner = self._executor.submit(worker.run, function, args, kwargs, token, slot)
         except BaseException:
-            self._give_back(token, slot)
+            self._release(token, slot)
             raise
         outcome = _Outcome(inner)
-        ending = _Ending(outcome, token, slot)
-        inner.add_done_callback(lambda done: self._over(done, ending))
+        ending = _FinishedTask(outcome, token, slot)
+        inner.add_done_callback(lambda done: self._task_done(done, ending))
         return Task(outcome, self._flags, slot, self._lock)
 
     def close(self, *, wait: bool) -> None:
@@ -215,51 +215,51 @@ class Pool:
         if wait:
             self._thread.join()
 
-    def _over(self, inner: Future[Any], ending: _Ending) -> None:
+    def _task_done(self, inner: Future[Any], ending: _FinishedTask) -> None:
         lost = inner.cancelled() or isinstance(inner.exception(), BrokenProcessPool)
         with self._lock:
             if not lost and self._reading and ending.token not in self._silent:
                 self._waiting[ending.token] = ending
                 return
-        self._settle(ending)
+        self._finish(ending)
 
-    def _settle(self, ending: _Ending) -> None:
+    def _finish(self, ending: _FinishedTask) -> None:
         with self._lock:
             self._listeners.pop(ending.token, None)
-        ending.outcome.settle()
-        self._give_back(ending.token, ending.slot)
+        ending.outcome.copy_result()
+        self._release(ending.token, ending.slot)
 
-    def _give_back(self, token: int, slot: int) -> None:
+    def _release(self, token: int, slot: int) -> None:
         with self._lock:
             self._listeners.pop(token, None)
             self._silent.discard(token)
             self._free.append(slot)
 
-    def _listen(self) -> None:
+    def _read_messages(self) -> None:
         with self._reader:
             while True:
                 try:
                     data = self._reader.recv_bytes()
                 except (EOFError, OSError):
                     break
-                self._hear(data)
+                self._handle_message(data)
         with self._lock:
             self._reading = False
             left = list(self._waiting.values())
             self._waiting.clear()
         for ending in left:
-            self._settle(ending)
+            self._finish(ending)
 
-    def _hear(self, data: bytes) -> None:
+    def _handle_message(self, data: bytes) -> None:
         try:
-            token, kind, news = pickle.loads(data)
+            token, kind, message = pickle.loads(data)
             if kind == worker.RECORD:
-                receive_record(*news)
+                receive_record(*message)
                 return
             if kind != worker.END:
                 listener = self._listeners.get(token)
                 if listener is not None:
-                    listener(kind, news)
+                    listener(kind, message)
                 return
         except Exception:  # noqa: BLE001 - a listener may raise anything
             # One listener's defect must not silence all the others.
@@ -270,4 +270,4 @@ class Pool:
             if ending is None:
                 self._silent.add(token)
         if ending is not None:
-            self._settle(ending)
+            self._finish(ending)

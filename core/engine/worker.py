@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
 
-from semblance.core.log import PhaseLog, keep_description, send_records
+from semblance.core.log import PhaseLog, send_records, store_description
 from semblance.core.tasks import Cancelled, Reporter
 
 #: News are sent at most this often, so that a fast loop does not drown its listener.
-NEWS_INTERVAL_S = 0.05
+REPORT_INTERVAL_S = 0.05
 #: Bits of a task's byte in the shared flags.
 CANCEL, STOP = 1, 2
 #: Work that took longer leaves holes in memory that are worth the milliseconds of giving them back.
@@ -64,13 +64,13 @@ class _WorkerReporter(Reporter):
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         self.phases.enter(what)
-        news = Progress(done, total, what)
+        message = Progress(done, total, what)
         finished = total is not None and done >= total
         first = self._last is None or self._last.what != what
         now = time.monotonic()
         if finished or first or now >= self._next:
-            self._last, self._next = news, now + NEWS_INTERVAL_S
-            _worker.send(self._token, PROGRESS, news)
+            self._last, self._next = message, now + REPORT_INTERVAL_S
+            _worker.send(self._token, PROGRESS, message)
 
     def partial(self, result: object) -> None:
         _worker.send(self._token, PARTIAL, result)
@@ -89,26 +89,26 @@ class _Worker:
     """What a worker process was started with."""
 
     flags: Any = None
-    news: Any = None
+    message: Any = None
     lock: Any = None
     after: Callable[[], object] | None = None
 
-    def send(self, token: int, kind: str, news: object) -> None:
-        data = pickle.dumps((token, kind, news))
+    def send(self, token: int, kind: str, message: object) -> None:
+        data = pickle.dumps((token, kind, message))
         with self.lock:
-            self.news.send_bytes(data)
+            self.message.send_bytes(data)
 
 
 _worker = _Worker()
 
 
 def start_worker(
-    flags: Any, news: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
+    flags: Any, message: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
 ) -> None:
     """Prepare a new worker process: no interrupts, one thread per library, ``niceness``, an end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_threads()
-    _worker.flags, _worker.news, _worker.lock, _worker.after = flags, news, lock, after
+    _worker.flags, _worker.message, _worker.lock, _worker.after = flags, message, lock, after
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
     send_records(lambda level, text: _worker.send(NO_TASK, RECORD, (level, text)))
@@ -128,17 +128,17 @@ def run(
 ) -> Any:
     """Call ``function`` in a worker with a reporter of its own; unpicklable errors become RuntimeError."""
     reporter = _WorkerReporter(token, slot)
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
         reporter.check_cancelled()
         return function(*args, reporter=reporter, **kwargs)
     except Exception as error:
         # Its traceback stays here.
-        keep_description(error)
-        if _crosses(error):
+        store_description(error)
+        if _can_be_sent(error):
             raise
         other = RuntimeError(f"{type(error).__name__}: {error}")
-        keep_description(other, of=error)
+        store_description(other, of=error)
         raise other from error
     finally:
         reporter.phases.end()
@@ -147,18 +147,18 @@ def run(
             # Nobody waits for the milliseconds of work in the background.
             _worker.after()
             gc.collect()
-        if _worker.after is not None or time.monotonic() - begun > _LONG_S:
-            give_free_memory_back()
+        if _worker.after is not None or time.monotonic() - started > _LONG_S:
+            return_free_memory()
 
 
-def give_free_memory_back() -> None:
+def return_free_memory() -> None:
     """Return what long work freed to the system: glibc keeps the holes, and a worker lives for days."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
+    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if malloc_trim is not None:
+        malloc_trim(0)
 
 
-def _crosses(error: Exception) -> bool:
+def _can_be_sent(error: Exception) -> bool:
     """Whether the error can be sent to another process; one that cannot would end the whole pool there."""
     try:
         pickle.loads(pickle.dumps(error))

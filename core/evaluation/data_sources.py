@@ -14,8 +14,8 @@ from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import split_units
 from semblance.core.features.registry import extractor_class
-from semblance.core.library import open_library
 from semblance.core.library.importers.read_table import Table, read_table
+from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -33,7 +33,7 @@ def finite(pixels: npt.NDArray[np.float32], image: Image) -> npt.NDArray[np.floa
     """
     if not np.isfinite(pixels).all():
         raise BadInput(
-            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} contains values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     return pixels

@@ -69,7 +69,9 @@ class ArrayFile:
         if dtype.hasobject or dtype.kind not in _KINDS:
             raise BadInput(
                 tr_lazy(
-                    "The array '{array}' of '{name}' holds no plain numbers.", array=array, name=self.name
+                    "The array '{array}' of '{name}' does not consist of numbers.",
+                    array=array,
+                    name=self.name,
                 ),
                 "Save it again as numbers (numpy.savez without objects).",
             )

@@ -55,7 +55,7 @@ def radii() -> Floats:
     return np.asarray(np.linspace(NEAREST, FARTHEST, STEPS), dtype=np.float64)
 
 
-def sampled(plane: Floats, centre: tuple[float, float], axes: tuple[float, float]) -> Floats:
+def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, float]) -> Floats:
     """(DIRECTIONS, STEPS) of ``plane`` (h, w) on rays around ``centre`` (x, y), whole numbers at the middles
     of pixels; ``axes``: the expected half width and half height. Outside, the nearest pixel counts."""
     from scipy import ndimage
@@ -89,7 +89,7 @@ def best_contour(
         # What putting the line farther out by one step costs: the ring counts as inside, not outside.
         ring = ((values - inside) ** 2 - (values - outside) ** 2) * places / STEPS
         cost = fixed + weights.grey * np.cumsum(ring, axis=1)
-        line = cheapest_closed(cost, weights.bend)
+        line = cheapest_closed_path(cost, weights.bend)
         if np.array_equal(line, chosen):
             break
         chosen = line
@@ -99,7 +99,7 @@ def best_contour(
     return Contour(places[chosen], (inside - outside) / spread, edge)
 
 
-def cheapest_closed(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
+def cheapest_closed_path(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
     """(n,) for each row of ``cost`` (n, m) the column of the cheapest closed path, which moves by at most one
     column from row to row and from the last row to the first; a move costs ``bend``.
 
@@ -109,13 +109,13 @@ def cheapest_closed(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
     # total[s, c]: cheapest way from column s of the first row to column c of this one.
     total = np.full((columns, columns + 2), np.inf)
     total[:, 1:-1][np.diag_indices(columns)] = cost[0]
-    came = np.zeros((rows, columns, columns), dtype=np.int8)
+    previous = np.zeros((rows, columns, columns), dtype=np.int8)
     for row in range(1, rows):
-        stay, up, down = total[:, 1:-1], total[:, :-2] + bend, total[:, 2:] + bend
-        best = np.minimum(np.minimum(stay, up), down)
-        moved = best < stay
-        came[row] = moved
-        came[row] += moved & (best < up)
+        unmoved, up, down = total[:, 1:-1], total[:, :-2] + bend, total[:, 2:] + bend
+        best = np.minimum(np.minimum(unmoved, up), down)
+        moved = best < unmoved
+        previous[row] = moved
+        previous[row] += moved & (best < up)
         total[:, 1:-1] = best + cost[row]
     ends = np.full(columns, np.inf)
     where = np.zeros(columns, dtype=np.intp)
@@ -130,7 +130,7 @@ def cheapest_closed(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
     column = int(where[start])
     for row in range(rows - 1, -1, -1):
         path[row] = column
-        column += (0, -1, 1)[came[row, start, column]]
+        column += (0, -1, 1)[previous[row, start, column]]
     return path
 
 
@@ -140,10 +140,10 @@ def _means(values: Floats, line: npt.NDArray[np.intp]) -> tuple[float, float]:
     within = np.arange(STEPS)[None, :] <= line[:, None]
     weight = np.broadcast_to(places, values.shape)
     inside = float((values * weight)[within].sum() / weight[within].sum())
-    beyond = ~within
-    if not beyond.any():
+    outside_weights = ~within
+    if not outside_weights.any():
         return inside, float(values[:, -1].mean())
-    return inside, float((values * weight)[beyond].sum() / weight[beyond].sum())
+    return inside, float((values * weight)[outside_weights].sum() / weight[outside_weights].sum())
 
 
 def _spread(values: Floats, line: npt.NDArray[np.intp], inside: float, outside: float) -> float:

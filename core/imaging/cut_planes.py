@@ -14,7 +14,7 @@ from semblance.core.imaging.volume import Spacing, Volume
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 _NAMES = {"S": "Axial", "I": "Axial", "A": "Coronal", "P": "Coronal", "L": "Sagittal", "R": "Sagittal"}
 #: As radiologists hold a plane: the letters that lie below and at the right.
-_HELD = {"Axial": ("P", "L"), "Coronal": ("I", "L"), "Sagittal": ("I", "P")}
+_DISPLAY_DIRECTIONS = {"Axial": ("P", "L"), "Coronal": ("I", "L"), "Sagittal": ("I", "P")}
 _UNNAMED = ("Slice", "Row", "Column")
 
 Voxel = tuple[int, int, int]
@@ -82,19 +82,19 @@ def cut_planes(directions: tuple[str, str, str] | None) -> tuple[CutPlane, CutPl
     """The planes across slices (as stored), across rows and across columns of a volume whose axes run
     towards ``directions``; the last two are held as radiologists do where that is known."""
     own = CutPlane(_name(directions, 0), 0, 1, 2, edges=_edges(directions, 1, 2))
-    return own, _other(directions, 1), _other(directions, 2)
+    return own, _cross_plane(directions, 1), _cross_plane(directions, 2)
 
 
 def _name(directions: tuple[str, str, str] | None, axis: int) -> str:
     return _UNNAMED[axis] if directions is None else _NAMES[directions[axis]]
 
 
-def _other(directions: tuple[str, str, str] | None, across: int) -> CutPlane:
+def _cross_plane(directions: tuple[str, str, str] | None, across: int) -> CutPlane:
     down, right = (axis for axis in range(3) if axis != across)
     name = _name(directions, across)
     if directions is None:
         return CutPlane(name, across, down, right)
-    below, beside = _HELD[name]
+    below, beside = _DISPLAY_DIRECTIONS[name]
     if directions[down] not in (below, _OPPOSITE[below]):
         down, right = right, down
     if directions[down] not in (below, _OPPOSITE[below]) or directions[right] not in (

@@ -15,7 +15,7 @@ from semblance.core.imaging.image import Image, ValueWindow
 MAX_BYTES = 40_000_000
 #: Levels end where the longest side has at most this many pixels; those of slices, of which hundreds are
 #: kept, earlier.
-SMALLEST, SMALLEST_OF_SLICES = 256, 512
+SMALLEST, MIN_SIDE_OF_SLICES = 256, 512
 BINS = 64
 #: Share of the pixels, in percent, that the first window leaves below black and above white.
 CLIPPED = (0.5, 99.5)
@@ -106,10 +106,10 @@ def display_image(
     intercept = image.values.slope * offset + image.values.intercept
     reduced = 1
     while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > smallest:
-        pixels, reduced = _halved(pixels), reduced * 2
+        pixels, reduced = _halve(pixels), reduced * 2
     levels = [pixels]
     while max(levels[-1].shape[:2]) > smallest:
-        levels.append(_halved(levels[-1]))
+        levels.append(_halve(levels[-1]))
     if like is not None and (like.slope, like.intercept) == (slope, intercept):
         low, high, counts, auto = like.low, like.high, like.counts, like.auto
     else:
@@ -166,17 +166,17 @@ def _stored(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], float, fl
     return out, (high - low) / _TOP_16, low
 
 
-def _halved(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _halve(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Means of 2 x 2 pixels; an odd last row or column counts twice, so that no border is lost."""
     height, width = pixels.shape[:2]
-    wide: Any = np.uint16 if pixels.dtype == np.uint8 else np.uint32
+    widened: Any = np.uint16 if pixels.dtype == np.uint8 else np.uint32
     out = np.empty(((height + 1) // 2, (width + 1) // 2, *pixels.shape[2:]), pixels.dtype)
     for start in range(0, height, 2 * _BLOCK_ROWS):
         rows = pixels[start : start + 2 * _BLOCK_ROWS]
         upper, lower = rows[0::2], rows[1::2]
         if len(lower) < len(upper):
             lower = np.concatenate([lower, upper[-1:]])
-        pair: Any = upper.astype(wide)
+        pair: Any = upper.astype(widened)
         pair += lower
         left, right = pair[:, 0::2], pair[:, 1::2]
         if right.shape[1] < left.shape[1]:
@@ -191,15 +191,15 @@ def _histogram(
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
     sample = pixels[::step, ::step]
     if padded is not None:
-        kept = sample[~padded[::step, ::step]]
-        sample = kept if kept.size else sample
+        valid = sample[~padded[::step, ::step]]
+        sample = valid if valid.size else sample
     if pixels.dtype == np.uint8:
         low, high = 0.0, 256.0
     else:
-        least, most = int(sample.min()), int(sample.max())
+        lowest, highest = int(sample.min()), int(sample.max())
         # Bins of a whole number of grey values: others would count one value more in every few.
-        width = -(-(most - least + 1) // BINS)
-        low, high = float(least), float(least + width * BINS)
+        width = -(-(highest - lowest + 1) // BINS)
+        low, high = float(lowest), float(lowest + width * BINS)
     counts, _ = np.histogram(sample, BINS, (low, high))
     black, white = (float(value) for value in np.percentile(sample, CLIPPED))
     if white <= black:

@@ -86,7 +86,7 @@ def check_whole(file: BinaryIO, name: str) -> None:
     if not head:
         raise BadInput(
             tr_lazy("'{name}' is empty (0 bytes).", name=name),
-            "Copy it again from where it came, or leave it out.",
+            "Copy it from its source again, or leave it out.",
         )
     if sniff(head) == DICOM:
         from semblance.core.imaging.dicom.images import check_dicom

@@ -25,7 +25,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.volume import Spacing, Stack
-from semblance.core.imaging.zip_archive import ZipArchive, open_plainly, read_file
+from semblance.core.imaging.zip_archive import ZipArchive, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 
 _OPEN_CONTAINERS = 4
@@ -57,8 +57,8 @@ class ImageReader:
     def close(self) -> None:
         """Close every file; the reader may be used again afterwards."""
         with self._lock:
-            for _, package in self._packages.values():
-                package.close()
+            for _, archive in self._packages.values():
+                archive.close()
             for _, arrays in self._array_files.values():
                 arrays.close()
             self._packages.clear()
@@ -124,12 +124,12 @@ class ImageReader:
         if address.slices:
             pass
         elif not address.member:
-            file = open_plainly(address.container, str(address.container))
+            file = open_regular_file(address.container, str(address.container))
         elif not self.is_array(address):
             with self._lock:
-                package = self._package(address.container)[1]
-                if sniff(package.head(address.member, HEAD_BYTES)) == DICOM:
-                    file = io.BytesIO(package.read(address.member))
+                archive = self._open_archive(address.container)[1]
+                if sniff(archive.head(address.member, HEAD_BYTES)) == DICOM:
+                    file = io.BytesIO(archive.read(address.member))
         if file is None:
             yield None
             return
@@ -172,29 +172,29 @@ class ImageReader:
             BadInput: as :meth:`open`, or a single image.
         """
         if address.slices:
-            return self._of_files(address)
+            return self._stack_of_files(address)
         if not self.is_stack(address):
             raise BadInput(
                 tr_lazy("'{address}' is a single image, not a volume.", address=address),
                 "Choose a series or a volume.",
             )
         if not self.is_array(address):
-            return self._of_frames(address)
+            return self._stack_of_frames(address)
         with self._lock:
             found = self._bytes_or_array(address)
         assert not isinstance(found, bytes)
         return array_stack(found, str(address), self._array_spacing(address))
 
-    def _of_frames(self, address: ImageAddress) -> Stack:
+    def _stack_of_frames(self, address: ImageAddress) -> Stack:
         from semblance.core.imaging.dicom.images import DicomStack
 
         if address.member:
             file: BinaryIO = io.BytesIO(self.read_bytes(address))
         else:
-            file = open_plainly(address.container, str(address.container))
+            file = open_regular_file(address.container, str(address.container))
         return DicomStack(file, str(address), self.max_pixels)
 
-    def _of_files(self, address: ImageAddress) -> Stack:
+    def _stack_of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)
         headers = []
         # Three neighbours tell the distance even where one of them is missing.
@@ -241,7 +241,7 @@ class ImageReader:
     def _array_shape(self, address: ImageAddress) -> tuple[int, ...] | None:
         """Shape of the array at ``address``, or of its row; ``None`` where there is no array."""
         with self._lock:
-            place = self._array_place(address)
+            place = self._array_location(address)
             if place is None:
                 return None
             entry, array = place
@@ -251,31 +251,31 @@ class ImageReader:
     def _array_spacing(self, address: ImageAddress) -> Spacing | None:
         """The spacing that the file of the array at ``address`` tells."""
         with self._lock:
-            place = self._array_place(address)
+            place = self._array_location(address)
             if place is None or place[1] == SPACING:
                 return None
             file = self._array_file(address.container, place[0])[1]
             return stored_spacing(file.read(SPACING), address.frame) if SPACING in file.names else None
 
-    def _array_place(self, address: ImageAddress) -> tuple[str, str] | None:
+    def _array_location(self, address: ImageAddress) -> tuple[str, str] | None:
         """(entry of the zip or "", array) of an address within an array file; ``None`` for an image file."""
         if not address.member:
             return None
-        package = self._package(address.container)[1]
-        if address.member in package.entries:
+        archive = self._open_archive(address.container)[1]
+        if address.member in archive.entries:
             return None
-        if f"{address.member}.npy" in package.entries:
+        if f"{address.member}.npy" in archive.entries:
             return "", address.member
         entry, mark, array = address.member.rpartition("!")
-        return (entry, array) if mark and entry in package.entries else None
+        return (entry, array) if mark and entry in archive.entries else None
 
     def _bytes_or_array(self, address: ImageAddress) -> bytes | npt.NDArray[Any]:
         if not address.member:
             return read_file(address.container, str(address.container))
-        place = self._array_place(address)
+        place = self._array_location(address)
         if place is not None:
             return self._rows(address.container, *place, address.frame)
-        return self._package(address.container)[1].read(address.member)
+        return self._open_archive(address.container)[1].read(address.member)
 
     def _rows(self, container: Path, entry: str, array: str, frame: int | None) -> npt.NDArray[Any]:
         stamp, file = self._array_file(container, entry)
@@ -284,8 +284,8 @@ class ImageReader:
             if row is not None:
                 return row
         key = (container, f"{entry}!{array}")
-        kept = self._arrays.get(key)
-        if kept is None or kept[0] != stamp:
+        cached = self._arrays.get(key)
+        if cached is None or cached[0] != stamp:
             whole = file.read(array)
             room = MAX_ARRAY_BYTES - whole.nbytes
             self._arrays.pop(key, None)
@@ -293,43 +293,43 @@ class ImageReader:
                 self._arrays.popitem(last=False)
             self._arrays[key] = (stamp, whole)
         else:
-            whole = kept[1]
+            whole = cached[1]
             self._arrays.move_to_end(key)
         if frame is None:
             return whole
         check_row(whole.shape, array, frame, file.name)
         return np.asarray(whole[frame])
 
-    def _package(self, container: Path) -> tuple[_Stamp, ZipArchive]:
+    def _open_archive(self, container: Path) -> tuple[_Stamp, ZipArchive]:
         stamp = _stamp(container)
-        kept = self._packages.pop(container, None)
-        if kept is not None and kept[0] != stamp:
-            kept[1].close()
-            kept = None
-        if kept is None:
-            kept = (stamp, ZipArchive(container, str(container)))
-        self._packages[container] = kept
+        cached = self._packages.pop(container, None)
+        if cached is not None and cached[0] != stamp:
+            cached[1].close()
+            cached = None
+        if cached is None:
+            cached = (stamp, ZipArchive(container, str(container)))
+        self._packages[container] = cached
         if len(self._packages) > _OPEN_CONTAINERS:
             self._packages.popitem(last=False)[1][1].close()
-        return kept
+        return cached
 
     def _array_file(self, container: Path, entry: str) -> tuple[_Stamp, ArrayFile]:
         stamp = _stamp(container)
         key = (container, entry)
-        kept = self._array_files.pop(key, None)
-        if kept is not None and kept[0] != stamp:
-            kept[1].close()
-            kept = None
-        if kept is None:
+        cached = self._array_files.pop(key, None)
+        if cached is not None and cached[0] != stamp:
+            cached[1].close()
+            cached = None
+        if cached is None:
             if entry:
-                within = io.BytesIO(self._package(container)[1].read(entry))
-                kept = (stamp, ArrayFile(within, f"{container}!{entry}"))
+                within = io.BytesIO(self._open_archive(container)[1].read(entry))
+                cached = (stamp, ArrayFile(within, f"{container}!{entry}"))
             else:
-                kept = (stamp, ArrayFile(container, str(container)))
-        self._array_files[key] = kept
+                cached = (stamp, ArrayFile(container, str(container)))
+        self._array_files[key] = cached
         if len(self._array_files) > _OPEN_CONTAINERS:
             self._array_files.popitem(last=False)[1][1].close()
-        return kept
+        return cached
 
 
 def shown_slice(depth: int, region: Region | None = None) -> int:
@@ -374,17 +374,19 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
     if values.dtype.kind == "u" and values.dtype.itemsize == 2:
         return Image(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
     if values.dtype.kind not in "iuf":
-        raise BadInput(tr_lazy("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
+        raise BadInput(
+            tr_lazy("'{name}' contains text, not pixels.", name=name), "Save the pixels as numbers."
+        )
     return Image(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
 
 
 def _stamp(path: Path) -> _Stamp:
     """Changes when the file does, so that a handle kept open never shows an older file."""
     try:
-        facts = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
-        open_plainly(path, str(path)).close()
+        open_regular_file(path, str(path)).close()
         raise BadInput(
-            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and who may read it."
+            tr_lazy("'{path}' cannot be read.", path=path), "Check the name and the permissions."
         ) from None
-    return facts.st_mtime_ns, facts.st_size, facts.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -30,26 +30,28 @@ class ImageSignature:
     proportion: float
 
 
-def near_duplicate_pairs(prints: Sequence[ImageSignature]) -> npt.NDArray[np.bool_]:
+def near_duplicate_pairs(signatures: Sequence[ImageSignature]) -> npt.NDArray[np.bool_]:
     """(n, n) which of n images are of one, as far as small ones tell."""
-    coarse = np.array([one.coarse for one in prints]).reshape(len(prints), SIDE * SIDE)
-    proportions = np.log([one.proportion for one in prints])
+    coarse = np.array([one.coarse for one in signatures]).reshape(len(signatures), SIDE * SIDE)
+    proportions = np.log([one.proportion for one in signatures])
     correlation = coarse @ coarse.T
-    same: npt.NDArray[np.bool_] = correlation >= DUPLICATE_CORRELATION
+    same_proportions: npt.NDArray[np.bool_] = correlation >= DUPLICATE_CORRELATION
     # Few are nearly alike, and detail is long.
-    for one, other in np.argwhere(np.triu((correlation >= CANDIDATE_CORRELATION) & ~same, 1)).tolist():
-        alike = float(prints[one].detail @ prints[other].detail) >= DETAIL_CORRELATION
-        same[one, other] = same[other, one] = alike
-    same &= np.abs(proportions[:, None] - proportions) <= MAX_LOG_ASPECT_DIFFERENCE
-    return same
+    for one, other in np.argwhere(
+        np.triu((correlation >= CANDIDATE_CORRELATION) & ~same_proportions, 1)
+    ).tolist():
+        similar = float(signatures[one].detail @ signatures[other].detail) >= DETAIL_CORRELATION
+        same_proportions[one, other] = same_proportions[other, one] = similar
+    same_proportions &= np.abs(proportions[:, None] - proportions) <= MAX_LOG_ASPECT_DIFFERENCE
+    return same_proportions
 
 
 def image_signature(encoded: bytes) -> ImageSignature | None:
     """Of an encoded image (JPEG or PNG); ``None`` for an even one, which is like every other."""
     from PIL import Image
 
-    with Image.open(io.BytesIO(encoded)) as opened:
-        grey = opened.convert("L")
+    with Image.open(io.BytesIO(encoded)) as decoded:
+        grey = decoded.convert("L")
         small, fine = (
             np.asarray(grey.resize((side, side), Image.Resampling.BOX), dtype=np.float64)
             for side in (SIDE, DETAIL_SIDE)

@@ -14,7 +14,7 @@ SHARE = 0.6
 
 _LINUX = Path("/proc/meminfo")
 #: M_MMAP_THRESHOLD of glibc's malloc.h, and from how many bytes on a block is given back when it is freed.
-_MMAP_THRESHOLD, _GIVEN_BACK = -3, 256 << 10
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, 256 << 10
 
 
 def free_bytes() -> int | None:
@@ -34,16 +34,16 @@ def check_fits(size: int, name: str) -> None:
     """
     free = free_bytes()
     if size > MAX_ARRAY_BYTES or (free is not None and size > SHARE * free):
-        there = "" if free is None else tr_lazy(", and {free} are free", free=size_text(free))
+        note = "" if free is None else tr_lazy(", and {free} are free", free=size_text(free))
         raise BadInput(
             tr_lazy(
-                "'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=there
+                "'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=note
             ),
             "Close other programs, or view its slices one by one.",
         )
 
 
-def give_freed_blocks_back() -> None:
+def return_freed_blocks() -> None:
     """Let this process return large blocks at once; slices that come and go would else leave holes of some
     100 MB. For processes that show images: one that computes is faster when it keeps them."""
     import ctypes
@@ -52,4 +52,4 @@ def give_freed_blocks_back() -> None:
         return
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
-        set_option(_MMAP_THRESHOLD, _GIVEN_BACK)
+        set_option(_MMAP_THRESHOLD, _TRIM_THRESHOLD)

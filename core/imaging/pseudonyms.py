@@ -11,7 +11,7 @@ import secrets
 KEY_BYTES = 32
 
 _LONGEST_SHIFT = 3650
-_TELLING = re.compile(
+_IDENTIFYING = re.compile(
     r"^(?:name|dob|mrn|ssn)$"
     r"|(?:patient|subject|first|last|full|family|given|middle|maiden|sur|fore)[\W_]*name"
     r"|birth|address|phone|e-?mail|accession|physician|medical[\W_]*record|social[\W_]*security|insurance",
@@ -62,13 +62,13 @@ class Pseudonyms:
         days = 1 + int.from_bytes(self._digest("date", patient, 8), "big") % _LONGEST_SHIFT
         return datetime.date.fromordinal(max(1, date.toordinal() - days))
 
-    def _digest(self, what: str, said: str, size: int) -> bytes:
+    def _digest(self, what: str, message: str, size: int) -> bytes:
         hashed = hashlib.blake2b(
-            said.encode("utf-8", "surrogatepass"), digest_size=size, key=self._key, person=what.encode()
+            message.encode("utf-8", "surrogatepass"), digest_size=size, key=self._key, person=what.encode()
         )
         return hashed.digest()
 
 
 def is_identifying(column: str) -> bool:
     """Whether a column called so tells who or where a patient is (a name, an address, a birth date)."""
-    return _TELLING.search(column.strip()) is not None
+    return _IDENTIFYING.search(column.strip()) is not None

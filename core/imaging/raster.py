@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from PIL import Image as PILImage
     from PIL import ImageFile
 
-COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
 _ORIENTATION = 0x0112
 _PHOTOMETRIC = 262
@@ -47,7 +47,7 @@ _DEEP_MODES = frozenset(("I", "F", "I;16", "I;16L", "I;16B", "I;16N"))
 
 
 @dataclass(frozen=True)
-class Loaded:
+class DecodedFile:
     """A decoded file before it is a :class:`Image`.
 
     ``image`` is an upright Pillow image of mode L or RGB, or ``None`` where ``deep`` holds more than
@@ -80,8 +80,8 @@ def size_of(data: bytes, name: str) -> tuple[str, int, int]:
     Raises:
         BadInput: the header cannot be read or claims more than the limit.
     """
-    with _complaints(name):
-        image = _opened(data, name)
+    with _decoder_errors(name):
+        image = _open_image(data, name)
         _check_size(image, name, MAX_PIXELS)
         return image.format or "", image.width, image.height
 
@@ -93,40 +93,40 @@ def load(
     frame: int | None = None,
     max_pixels: int = MAX_PIXELS,
     at_least: int | None = None,
-) -> Loaded:
+) -> DecodedFile:
     """Decode completely. With ``at_least`` a JPEG may come out smaller, but no side below that many pixels
     unless it was before; the whole file is read all the same, so damage is found.
 
     Raises:
         BadInput: as :func:`decode`.
     """
-    with _complaints(name):
-        opened = _opened(data, name)
-        _select(opened, name, frame)
-        _check_size(opened, name, max_pixels)
-        width, height = opened.size
-        if at_least is not None and opened.format == "JPEG":
+    with _decoder_errors(name):
+        pil_image = _open_image(data, name)
+        _select(pil_image, name, frame)
+        _check_size(pil_image, name, max_pixels)
+        width, height = pil_image.size
+        if at_least is not None and pil_image.format == "JPEG":
             longest = max(width, height)
-            opened.draft(None, (max(1, width * at_least // longest), max(1, height * at_least // longest)))
-        turn = _turn(opened)
+            pil_image.draft(None, (max(1, width * at_least // longest), max(1, height * at_least // longest)))
+        transposition = _transposition(pil_image)
         # Pillow widens a 16-bit grey PNG with alpha to colour.
-        grey_alpha = bool(opened.tile) and opened.tile[0][3] == "LA;16B"
-        opened.load()
-        if opened.format == "TIFF":
-            width, height = opened.size
-        image = opened if turn is None else opened.transpose(turn)
-        if turn in _SIDEWAYS:
+        grey_alpha = bool(pil_image.tile) and pil_image.tile[0][3] == "LA;16B"
+        pil_image.load()
+        if pil_image.format == "TIFF":
+            width, height = pil_image.size
+        image = pil_image if transposition is None else pil_image.transpose(transposition)
+        if transposition in _SIDEWAYS:
             width, height = height, width
-        if opened.mode in _DEEP_MODES:
-            deep, white = _deep(image, opened, name)
-            return Loaded(width, height, None, deep, white)
-        flat = _flat(image)
+        if pil_image.mode in _DEEP_MODES:
+            deep, white = _deep_pixels(image, pil_image, name)
+            return DecodedFile(width, height, None, deep, white)
+        flat = _to_grey_or_rgb(image)
         if flat.mode == "RGB" and grey_alpha:
             flat = flat.getchannel(0)
-        return Loaded(width, height, flat)
+        return DecodedFile(width, height, flat)
 
 
-class _complaints:  # noqa: N801 - used as a with-statement's verb
+class _decoder_errors:  # noqa: N801 - used as a with-statement's verb
     """Turns whatever a decoder raises on a damaged file into BadInput about ``name``."""
 
     def __init__(self, name: str) -> None:
@@ -152,19 +152,19 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
                 tr_lazy("'{name}' is cut off: a part of the image is missing.", name=self.name), COPY_AGAIN
             ) from None
         raise BadInput(
-            tr_lazy("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
+            tr_lazy("'{name}' is damaged, or its variant of the format cannot be decoded.", name=self.name),
             "Open it in an image program and save it as PNG, or leave it out.",
         ) from None
 
 
 def _silence_decoder() -> None:
     """Pillow warns about harmless oddities of metadata; whether the pixels are there, decoding tells."""
-    rule = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
-    if rule not in warnings.filters:
+    warning_filter = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
+    if warning_filter not in warnings.filters:
         warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
-def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
+def _open_image(data: bytes, name: str) -> ImageFile.ImageFile:
     """Header read. The plug-ins are called directly: ``PIL.Image.open`` would try a dozen formats more
     and warn by its own limit of size."""
     from PIL import (
@@ -191,14 +191,14 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     if reader is None:
         raise BadInput(
             tr_lazy(
-                "'{name}' is not an image that can be read: it looks like {head}.",
+                "'{name}' is not a readable image: it seems to be {head}.",
                 name=name,
                 head=foreign_format(head),
             ),
             tr_lazy("Save it as {readable}, or leave it out.", readable=READABLE),
         )
-    opened: ImageFile.ImageFile = reader(io.BytesIO(data))
-    return opened
+    pil_image: ImageFile.ImageFile = reader(io.BytesIO(data))
+    return pil_image
 
 
 def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
@@ -211,14 +211,14 @@ def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
     if width * height > max_pixels:
         raise BadInput(
             tr_lazy(
-                "'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
+                "The header of '{name}' states {width:,} x {height:,} pixels, above the limit of "
                 "{max_pixels:g} megapixels.",
                 name=name,
                 width=width,
                 height=height,
                 max_pixels=max_pixels / 1e6,
             ),
-            "Save it smaller, cut out the part that matters, or leave it out.",
+            "Save it smaller, save only a part of it, or leave it out.",
         )
 
 
@@ -238,13 +238,13 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
         if only is None:
             raise BadInput(
                 tr_lazy("'{name}' holds several pages, and one case is one image.", name=name),
-                "Save the pages that matter as single images.",
+                "Save its pages as single images.",
             )
         image.seek(only)
     elif getattr(image, "is_animated", False):
         raise BadInput(
             tr_lazy("'{name}' is an animation, and one case is one still image.", name=name),
-            "Save the frames that matter as single images.",
+            "Save its frames as single images.",
         )
 
 
@@ -265,7 +265,7 @@ def _only_page(image: Any) -> int | None:
         index += 1
 
 
-def _turn(image: ImageFile.ImageFile) -> Any:
+def _transposition(image: ImageFile.ImageFile) -> Any:
     """The transposition that sets the image upright; ``None`` for none. TIFF is turned by Pillow itself."""
     from PIL import Image as PILImage
 
@@ -277,19 +277,19 @@ def _turn(image: ImageFile.ImageFile) -> Any:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # noqa: BLE001 - metadata in disorder says nothing against the pixels
         return None
-    turns = PILImage.Transpose
+    transpositions = PILImage.Transpose
     return {
-        2: turns.FLIP_LEFT_RIGHT,
-        3: turns.ROTATE_180,
-        4: turns.FLIP_TOP_BOTTOM,
-        5: turns.TRANSPOSE,
-        6: turns.ROTATE_270,
-        7: turns.TRANSVERSE,
-        8: turns.ROTATE_90,
+        2: transpositions.FLIP_LEFT_RIGHT,
+        3: transpositions.ROTATE_180,
+        4: transpositions.FLIP_TOP_BOTTOM,
+        5: transpositions.TRANSPOSE,
+        6: transpositions.ROTATE_270,
+        7: transpositions.TRANSVERSE,
+        8: transpositions.ROTATE_90,
     }.get(orientation)
 
 
-def _flat(image: PILImage.Image) -> PILImage.Image:
+def _to_grey_or_rgb(image: PILImage.Image) -> PILImage.Image:
     """Mode L or RGB, transparent parts over black."""
     from PIL import Image as PILImage
 
@@ -317,19 +317,19 @@ def _grey_palette(image: PILImage.Image) -> bool:
     return bool(len(used)) and bool((used == used[:, :1]).all())
 
 
-def _deep(
-    image: PILImage.Image, opened: Any, name: str
+def _deep_pixels(
+    image: PILImage.Image, pil_image: Any, name: str
 ) -> tuple[npt.NDArray[np.uint16] | npt.NDArray[np.float32], float]:
     """Pixels of more than 8 bits and their white."""
     values: npt.NDArray[Any] = np.asarray(image)
     white = 65535.0
-    if opened.mode.startswith("I;16"):
+    if pil_image.mode.startswith("I;16"):
         values = values.astype(np.uint16)
-    elif opened.format == "PPM" and opened.mode == "I":
+    elif pil_image.format == "PPM" and pil_image.mode == "I":
         values = np.clip(values, 0, 65535).astype(np.uint16)
     else:
         values, white = unit_range(values, name), 1.0
-    if opened.format == "TIFF" and opened.tag_v2.get(_PHOTOMETRIC) == 0:
+    if pil_image.format == "TIFF" and pil_image.tag_v2.get(_PHOTOMETRIC) == 0:
         values = values.dtype.type(white) - values
     return values, white
 
@@ -345,12 +345,12 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     if not finite.all():
         if not finite.any():
             raise BadInput(
-                tr_lazy("No pixel of '{name}' holds a finite number (all are NaN or infinite).", name=name),
+                tr_lazy("No pixel of '{name}' is a finite number (all are NaN or infinite).", name=name),
                 COPY_AGAIN,
             )
         numbers[~finite] = numbers[finite].min()
     low, high = float(numbers.min()), float(numbers.max())
     if low < 0.0 or high > 1.0:
-        spread = high - low
-        numbers = (numbers - low) / spread if 0.0 < spread < np.inf else np.zeros_like(numbers)
+        value_range = high - low
+        numbers = (numbers - low) / value_range if 0.0 < value_range < np.inf else np.zeros_like(numbers)
     return numbers.astype(np.float32)

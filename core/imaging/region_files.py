@@ -22,8 +22,8 @@ from semblance.core.language import tr_lazy
 FORMAT = "semblance-regions"
 VERSION = 1
 
-_LONGEST = 64 << 20
-_MOST = 10_000
+_MAX_FILE_BYTES = 64 << 20
+_MAX_REGIONS = 10_000
 
 
 def regions_json(image: Image, regions: list[Region]) -> dict[str, Any]:
@@ -54,7 +54,8 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
-            tr_lazy("'{name}' holds no regions.", name=name), "Choose a file that regions were exported to."
+            tr_lazy("'{name}' contains no regions.", name=name),
+            "Choose a file that regions were exported to.",
         )
     if document.get("version") != VERSION:
         raise BadInput(
@@ -62,7 +63,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
             "Export the regions again, or use that version.",
         )
     listed = document.get("regions")
-    if not isinstance(listed, list) or len(listed) > _MOST:
+    if not isinstance(listed, list) or len(listed) > _MAX_REGIONS:
         raise BadInput(
             tr_lazy("'{name}' is damaged: its list of regions.", name=name), "Export the regions again."
         )
@@ -92,7 +93,9 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
             )
         region = Region.from_json(pixels)
         if region.width <= 0 or region.height <= 0:
-            raise BadInput(tr_lazy("'{name}' holds an empty region.", name=name), "Export the regions again.")
+            raise BadInput(
+                tr_lazy("'{name}' contains an empty region.", name=name), "Export the regions again."
+            )
         regions.append(region)
     return regions
 
@@ -109,13 +112,13 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
         BadInput: not there, not readable, too large, or as :func:`regions_of_json`.
     """
     data = read_file(path, str(path))
-    if len(data) > _LONGEST:
+    if len(data) > _MAX_FILE_BYTES:
         raise BadInput(
             tr_lazy(
                 "'{path}' is {n} in size; the limit is {longest}.",
                 path=path,
                 n=size_text(len(data)),
-                longest=size_text(_LONGEST),
+                longest=size_text(_MAX_FILE_BYTES),
             ),
             "Choose a file that regions were exported to.",
         )
@@ -178,7 +181,7 @@ def _in_mm(region: Region, image: Image) -> dict[str, Any] | None:
         return None
     down, across = image.spacing_mm
     part = region.mask(image.height, image.width)
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "x": region.x * across,
         "y": region.y * down,
         "width": region.width * across,
@@ -187,8 +190,8 @@ def _in_mm(region: Region, image: Image) -> dict[str, Any] | None:
     }
     outline = region.outline
     if isinstance(outline, Ellipse):
-        told["centre"] = [(region.x + outline.centre[0]) * across, (region.y + outline.centre[1]) * down]
-        told["radii"] = [outline.radii[0] * across, outline.radii[1] * down]
+        document["centre"] = [(region.x + outline.centre[0]) * across, (region.y + outline.centre[1]) * down]
+        document["radii"] = [outline.radii[0] * across, outline.radii[1] * down]
     elif isinstance(outline, Polygon):
-        told["points"] = [[(region.x + x) * across, (region.y + y) * down] for x, y in outline.points]
-    return told
+        document["points"] = [[(region.x + x) * across, (region.y + y) * down] for x, y in outline.points]
+    return document

@@ -27,15 +27,15 @@ def region_thumbnail(image: Image, region: Region, longest: int) -> bytes:
     with PILImage.open(io.BytesIO(thumbnail(image, longest))) as small:
         pixels = np.asarray(small.convert("RGB")).copy()
     shown = np.asarray(mask.resize((pixels.shape[1], pixels.shape[0]), PILImage.Resampling.BOX)) > 0
-    edge = _edge(shown)
-    pixels[_grown(edge)] = _CASING
+    edge = _edge_pixels(shown)
+    pixels[_dilated(edge)] = _CASING
     pixels[edge] = _LINE
     out = io.BytesIO()
     PILImage.fromarray(pixels).save(out, "PNG")
     return out.getvalue()
 
 
-def _edge(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _edge_pixels(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Pixels of ``inside`` with one beside them that is not, the image's border included."""
     around = np.pad(inside, 1)
     middle = around[:-2, 1:-1] & around[2:, 1:-1] & around[1:-1, :-2] & around[1:-1, 2:]
@@ -43,7 +43,7 @@ def _edge(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return edge
 
 
-def _grown(edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _dilated(edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     around = np.pad(edge, 1)
     grown: npt.NDArray[np.bool_] = (
         around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:] | edge

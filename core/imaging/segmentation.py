@@ -16,7 +16,7 @@ from semblance.core.imaging.closed_contour import (
     ContourWeights,
     angles,
     best_contour,
-    sampled,
+    sample_rays,
 )
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Polygon
@@ -55,7 +55,7 @@ _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundContour:
     """A line in an image: ``centre`` (x, y), whole numbers at the middles of pixels, and ``axes``, the
     expected half width and half height."""
 
@@ -123,8 +123,10 @@ def segment_at(
     shorter = min(image.width, image.height)
     shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(image) else CLICK_RADII
     tried = [radius] if radius is not None else [share * shorter for share in shares]
-    found = [_around(image, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried]
-    return _finished(image, max(found, key=lambda one: one.clarity), method, None)
+    found = [
+        _best_contour_around(image, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried
+    ]
+    return _to_region(image, max(found, key=lambda one: one.clarity), method, None)
 
 
 def segment_in(
@@ -142,8 +144,8 @@ def segment_in(
     axes = (max(FILLED * box.width / 2, 1.0), max(FILLED * box.height / 2, 1.0))
     turn = angles()
     farthest = 1 / (FILLED * np.maximum(np.abs(np.cos(turn)), np.abs(np.sin(turn))))
-    found = _around(image, centre, axes, BOX, polarity, farthest)
-    return _finished(image, found, method, box)
+    found = _best_contour_around(image, centre, axes, BOX, polarity, farthest)
+    return _to_region(image, found, method, box)
 
 
 def _is_whole_breast(image: Image) -> bool:
@@ -152,30 +154,30 @@ def _is_whole_breast(image: Image) -> bool:
     return bool(np.mean(grey < _DARK * np.percentile(grey, 99)) >= _BACKGROUND)
 
 
-def _around(
+def _best_contour_around(
     image: Image,
     centre: tuple[float, float],
     axes: tuple[float, float],
     weights: ContourWeights,
     polarity: Polarity,
     farthest: Floats | None,
-) -> _Found:
+) -> _FoundContour:
     """The clearest line around ``centre``, bright or dark."""
     from scipy import ndimage
 
-    plane, (left, top), block = _part(image, centre, max(axes))
+    plane, (left, top), block = _cut_out(image, centre, max(axes))
     sigma = SMOOTHING * min(axes) / block
     smooth = ndimage.gaussian_filter(plane, sigma, mode="nearest", truncate=3.0)
     # The middle of block i lies at pixel left + block * i + (block - 1) / 2.
     shift = (block - 1) / 2
     inside = ((centre[0] - left - shift) / block, (centre[1] - top - shift) / block)
-    rays = sampled(smooth, inside, (axes[0] / block, axes[1] / block))
+    rays = sample_rays(smooth, inside, (axes[0] / block, axes[1] / block))
     brights = {"auto": (True, False), "bright": (True,), "dark": (False,)}[polarity]
     lines = [best_contour(rays, bright, weights, farthest) for bright in brights]
-    return _Found(centre, axes, max(lines, key=lambda line: line.edge))
+    return _FoundContour(centre, axes, max(lines, key=lambda line: line.edge))
 
 
-def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floats, tuple[int, int], int]:
+def _cut_out(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floats, tuple[int, int], int]:
     """Grey around ``centre``, the pixel (x, y) of its corner, and how many pixels a side were averaged.
 
     The part is as wide on the left as on the right and as high above as below, so that a turned image
@@ -190,7 +192,7 @@ def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floa
     cut = image.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            tr_lazy("{image} holds values that are not finite numbers.", image=image.name or "The image"),
+            tr_lazy("{image} contains values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]
@@ -208,11 +210,11 @@ def _blocks(middle: float, far: float, block: int) -> tuple[int, int]:
     return (halves - number * block + (halves - number) % 2) // 2, number
 
 
-def _finished(image: Image, found: _Found, method: Method, within: Region | None) -> Region:
+def _to_region(image: Image, found: _FoundContour, method: Method, within: Region | None) -> Region:
     """The line, or what the random walker makes of it, as a region inside ``within`` and the image."""
     corners = found.corners()
     if method == "walker":
-        mask = _walked(image, found)
+        mask = _random_walk(image, found)
         if within is not None:
             mask &= Region(within.x, within.y, within.width, within.height).mask(*mask.shape)
         if mask.any():
@@ -231,12 +233,12 @@ def _finished(image: Image, found: _Found, method: Method, within: Region | None
     return Region(x, y, 1, 1)
 
 
-def _walked(image: Image, found: _Found) -> npt.NDArray[np.bool_]:
+def _random_walk(image: Image, found: _FoundContour) -> npt.NDArray[np.bool_]:
     """(h, w) of the image: the random walker's mass between seeds inside and outside the line."""
     from scipy import ndimage
     from skimage.segmentation import random_walker
 
-    plane, (left, top), block = _part(image, found.centre, max(found.axes))
+    plane, (left, top), block = _cut_out(image, found.centre, max(found.axes))
     inner, outer = (
         Polygon(tuple(map(tuple, (found.corners(times) - (left, top)) / block))).mask(*plane.shape)
         for times in (_WITHIN, _BEYOND)
@@ -247,10 +249,10 @@ def _walked(image: Image, found: _Found) -> npt.NDArray[np.bool_]:
     contrast = float(plane.std())
     if contrast > 0 and not outer.all() and (outer & ~inner).any():
         seeds = np.where(inner, 1, np.where(outer, 0, 2))
-        walked = random_walker(
+        labels = random_walker(
             plane / contrast, seeds, beta=_STOPS, mode="cg_j", tol=_TOLERANCE, prob_tol=1e6
         )
-        parts, _ = ndimage.label(ndimage.binary_fill_holes(walked == 1))
+        parts, _ = ndimage.label(ndimage.binary_fill_holes(labels == 1))
         mass = parts == parts[middle]
     out = np.zeros((image.height, image.width), dtype=np.bool_)
     large = np.repeat(np.repeat(mass, block, axis=0), block, axis=1)

@@ -34,7 +34,7 @@ def as_shown(image: Image) -> Image:
     values = image.values
     edges = (values.windows[0].low, values.windows[0].high) if values.windows else None
     if edges is None and values.unit == "HU":
-        edges = _of_body_part(image.body_part)
+        edges = _window_of_body_part(image.body_part)
     if edges is not None:
         black, white = sorted((edge - values.intercept) / values.slope for edge in edges)
     elif values.unit == "HU" or image.pixels.dtype.itemsize != np.dtype(np.uint16).itemsize:
@@ -46,7 +46,7 @@ def as_shown(image: Image) -> Image:
     return replace(image, black=black, white=white) if white > black else image
 
 
-def _of_body_part(name: str) -> tuple[float, float] | None:
+def _window_of_body_part(name: str) -> tuple[float, float] | None:
     for words, edges in CT_WINDOWS:
         if any(word in name.upper() for word in words):
             return edges

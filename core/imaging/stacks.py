@@ -114,7 +114,9 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
             "A volume is slices x rows x columns.",
         )
     if voxels.dtype.kind not in "biuf":
-        raise BadInput(tr_lazy("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
+        raise BadInput(
+            tr_lazy("'{name}' contains text, not voxels.", name=name), "Save the voxels as numbers."
+        )
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:
@@ -124,12 +126,12 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
         unit_range(voxels.ravel(), name)
         voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
     low, high = float(voxels.min()), float(voxels.max())
-    voxels = np.ascontiguousarray(voxels, dtype=_kept_type(voxels.dtype, low, high))
+    voxels = np.ascontiguousarray(voxels, dtype=_voxel_type(voxels.dtype, low, high))
     white = high if high > low else low + 1.0
     return ArrayStack(Volume(voxels, spacing_mm=spacing_mm, name=name, black=low, white=white))
 
 
-def _kept_type(dtype: np.dtype[Any], low: float, high: float) -> Any:
+def _voxel_type(dtype: np.dtype[Any], low: float, high: float) -> Any:
     if dtype.kind == "f":
         return np.float32
     if low >= 0 and high <= 65535:

@@ -25,7 +25,7 @@ LONGEST = 160
 _QUALITY = 85
 _PERCENTILES = (0.5, 99.5)
 _SAMPLED = 65_536
-_LEAST_RANGE = 1e-30
+_MIN_RANGE = 1e-30
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def thumbnail(image: Image, longest: int = LONGEST) -> bytes:
     from PIL import Image as PILImage
 
     if image.pixels.dtype == np.uint8 and image.values == ValueScale() and image.white == 255.0:
-        return _packed(PILImage.fromarray(image.pixels), longest)
-    shown = _windowed(image)
+        return _jpeg_bytes(PILImage.fromarray(image.pixels), longest)
+    shown = _apply_window(image)
     if image.values.inverse:
         shown = shown.point(lambda level: 255 - level)
-    return _packed(shown, longest)
+    return _jpeg_bytes(shown, longest)
 
 
 def inspect_image(image: Image, longest: int = LONGEST) -> ImageFacts:
@@ -81,10 +81,10 @@ def inspect(
         return inspect_image(Image(loaded.deep, loaded.white, name), longest)
     assert loaded.image is not None
     channels = len(loaded.image.getbands())
-    return ImageFacts(loaded.width, loaded.height, channels, 8, _packed(loaded.image, longest))
+    return ImageFacts(loaded.width, loaded.height, channels, 8, _jpeg_bytes(loaded.image, longest))
 
 
-def _packed(image: PILImage.Image, longest: int) -> bytes:
+def _jpeg_bytes(image: PILImage.Image, longest: int) -> bytes:
     from PIL.Image import Resampling
 
     width, height = image.size
@@ -111,21 +111,21 @@ def _window(image: Image) -> tuple[float, float]:
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
     sample, padded = pixels[::step, ::step], image.padded()
     if padded is not None and not padded.all():
-        kept = sample[~padded[::step, ::step]]
-        sample = kept if kept.size else sample
+        valid = sample[~padded[::step, ::step]]
+        sample = valid if valid.size else sample
     low, high = (float(value) for value in np.percentile(sample, _PERCENTILES))
     if high <= low:
         low, high = float(sample.min()), float(sample.max())
     return (low, high) if high > low else (0.0, image.white)
 
 
-def _windowed(image: Image) -> PILImage.Image:
+def _apply_window(image: Image) -> PILImage.Image:
     from PIL import Image as PILImage
 
     pixels, (low, high) = image.pixels, _window(image)
     high = high if high > low else low + 1.0
     # Damaged floats can lie so near to each other that single precision has no number for the quotient.
-    scale = np.float32(255.0 / max(high - low, _LEAST_RANGE))
+    scale = np.float32(255.0 / max(high - low, _MIN_RANGE))
     out = np.empty(pixels.shape, np.uint8)
     for start in range(0, len(pixels), 256):
         rows = pixels[start : start + 256].astype(np.float32)

@@ -92,10 +92,12 @@ class Stack(abc.ABC):
 
     def middle(self, region: Region | None = None) -> int:
         """The slice to show first: the middle of ``region``, else of the stack."""
-        wanted = None if region is None else region.middle_slice
-        return len(self) // 2 if wanted is None else min(max(wanted, 0), len(self) - 1)
+        slice_index = None if region is None else region.middle_slice
+        return len(self) // 2 if slice_index is None else min(max(slice_index, 0), len(self) - 1)
 
-    def volume(self, box: Region | None = None, tell: Callable[[int], object] | None = None) -> Volume:
+    def volume(
+        self, box: Region | None = None, on_slice_read: Callable[[int], object] | None = None
+    ) -> Volume:
         """The voxels inside ``box`` (its slices and rectangle, clipped; ``None``: all of them).
 
         ``tell(slices)`` is called after every slice with how many are read.
@@ -134,14 +136,14 @@ class Stack(abc.ABC):
                     tr_lazy("'{name}' is in colour, and a volume is grey.", name=self.name),
                     "Use single images of it.",
                 )
-            cut = one.pixels[top:bottom, left:right]
+            clipped = one.pixels[top:bottom, left:right]
             if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):
                 # PET scales every slice anew: numbers are brought to the first slice's scale.
                 out = out.astype(np.float32, copy=False)
-                cut = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
-            out[index - first] = cut
-            if tell is not None:
-                tell(index - first + 1)
+                clipped = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
+            out[index - first] = clipped
+            if on_slice_read is not None:
+                on_slice_read(index - first + 1)
         return Volume(out, values, self.spacing_mm, self.name, (first, top, left), white, black)
 
 

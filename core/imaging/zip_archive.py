@@ -58,7 +58,7 @@ class ZipArchive:
         self.entries: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[tuple[str, str]] = []
         self._lock = threading.Lock()
-        self._file = open_plainly(file, name) if isinstance(file, Path) else file
+        self._file = open_regular_file(file, name) if isinstance(file, Path) else file
         try:
             with zipfile.ZipFile(self._file) as archive:
                 infos = archive.infolist()
@@ -74,7 +74,7 @@ class ZipArchive:
             self._list(info)
 
     def _list(self, info: zipfile.ZipInfo) -> None:
-        reason = unsafe_name(info.orig_filename) or _unreadable(info)
+        reason = unsafe_name(info.orig_filename) or _reasons_against(info)
         if reason is None and info.is_dir():
             return
         if reason is None and info.filename in self.entries:
@@ -91,7 +91,7 @@ class ZipArchive:
             BadInput: no such entry, or it is damaged or not of the size it declares.
         """
         info = self._info(entry)
-        data = self._unpacked(info, self._packed(info, info.compress_size), info.file_size + 1)
+        data = self._decompress(info, self._compressed_bytes(info, info.compress_size), info.file_size + 1)
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             raise self._damaged(entry)
         return data
@@ -103,7 +103,9 @@ class ZipArchive:
             BadInput: as :meth:`read`.
         """
         info = self._info(entry)
-        return self._unpacked(info, self._packed(info, min(info.compress_size, _HEAD_PACKED)), count)
+        return self._decompress(
+            info, self._compressed_bytes(info, min(info.compress_size, _HEAD_PACKED)), count
+        )
 
     def read_stored(self, entry: str, offset: int, count: int) -> bytes | None:
         """``count`` bytes from ``offset`` of an entry stored without compression; ``None`` if it is packed.
@@ -116,7 +118,7 @@ class ZipArchive:
             return None
         if offset < 0 or count < 0 or offset + count > info.file_size:
             raise self._damaged(entry)
-        return self._packed(info, count, offset)
+        return self._compressed_bytes(info, count, offset)
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -143,7 +145,7 @@ class ZipArchive:
             "Import the archive again.",
         )
 
-    def _packed(self, info: zipfile.ZipInfo, count: int, offset: int = 0) -> bytes:
+    def _compressed_bytes(self, info: zipfile.ZipInfo, count: int, offset: int = 0) -> bytes:
         with self._lock:
             try:
                 self._file.seek(info.header_offset)
@@ -168,19 +170,19 @@ class ZipArchive:
             raise self._damaged(info.filename)
         return data
 
-    def _unpacked(self, info: zipfile.ZipInfo, packed: bytes, most: int) -> bytes:
+    def _decompress(self, info: zipfile.ZipInfo, compressed: bytes, max_bytes: int) -> bytes:
         """At most ``most`` bytes out of ``packed``."""
         try:
             if info.compress_type == zipfile.ZIP_STORED:
-                return packed[:most]
+                return compressed[:max_bytes]
             if info.compress_type == zipfile.ZIP_DEFLATED:
-                return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most)
+                return zlib.decompressobj(-zlib.MAX_WBITS).decompress(compressed, max_bytes)
             decompressor: _Decompressor
             if info.compress_type == zipfile.ZIP_BZIP2:
                 decompressor = bz2.BZ2Decompressor()
             else:
-                decompressor, packed = _lzma(packed, info.file_size)
-            return decompressor.decompress(packed, most)
+                decompressor, compressed = _lzma(compressed, info.file_size)
+            return decompressor.decompress(compressed, max_bytes)
         except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, struct.error):
             raise self._damaged(info.filename) from None
 
@@ -191,39 +193,39 @@ class ZipArchive:
         )
 
 
-def open_plainly(path: Path, name: str) -> io.BufferedReader:
+def open_regular_file(path: Path, name: str) -> io.BufferedReader:
     """A plain file open for reading; pipes and devices, which could wait for ever, are refused.
 
     Raises:
         BadInput: missing, not readable, or not a plain file.
     """
     try:
-        _check_plain(path.stat(), name)
+        _check_regular_file(path.stat(), name)
         # What was a file a moment ago may be a pipe by now: opened so, it does not wait for a writer.
-        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+        file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
         try:
-            _check_plain(os.fstat(file.fileno()), name)
+            _check_regular_file(os.fstat(file.fileno()), name)
         except BadInput:
             file.close()
             raise
         return file
     except FileNotFoundError:
         raise BadInput(
-            tr_lazy("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
+            tr_lazy("'{name}' does not exist.", name=name), "Check the name, or connect its disk."
         ) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
         raise BadInput(
-            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
+            tr_lazy("'{name}' cannot be read: {why}.", name=name, why=why), "Check its permissions."
         ) from None
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | int(getattr(os, "O_NONBLOCK", 0)))
 
 
-def _check_plain(facts: os.stat_result, name: str) -> None:
-    if not stat.S_ISREG(facts.st_mode):
+def _check_regular_file(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise BadInput(
             tr_lazy("'{name}' is not a plain file.", name=name), "Choose a file or a folder of files."
         )
@@ -235,7 +237,7 @@ def read_file(path: Path, name: str) -> bytes:
     Raises:
         BadInput: as :func:`open_plainly`, or above the limit of size.
     """
-    with open_plainly(path, name) as file:
+    with open_regular_file(path, name) as file:
         try:
             data = file.read(MAX_FILE_BYTES + 1)
         except OSError as error:
@@ -276,7 +278,7 @@ def modified_ns(info: zipfile.ZipInfo) -> int:
         return 0
 
 
-def _unreadable(info: zipfile.ZipInfo) -> str | None:
+def _reasons_against(info: zipfile.ZipInfo) -> str | None:
     if stat.S_ISLNK(info.external_attr >> 16):
         return tr_lazy("it is a link, and links are not followed")
     if info.flag_bits & _ENCRYPTED:
@@ -294,17 +296,17 @@ def _unreadable(info: zipfile.ZipInfo) -> str | None:
         )
     if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
         return tr_lazy(
-            "it unpacks {compress_size} to {file_size}, as only an archive made to fill a disk does",
+            "it unpacks {compress_size} to {file_size}, which is typical of an archive made to fill a disk",
             compress_size=size_text(info.compress_size),
             file_size=size_text(info.file_size),
         )
     return None
 
 
-def _lzma(packed: bytes, unpacked_size: int) -> tuple[_Decompressor, bytes]:
+def _lzma(compressed: bytes, unpacked_size: int) -> tuple[_Decompressor, bytes]:
     """The decompressor for a zip's LZMA entry, and the packed bytes behind its properties."""
-    length = struct.unpack("<H", packed[2:4])[0]
-    flags, dictionary = struct.unpack("<BI", packed[4 : 4 + length])
+    length = struct.unpack("<H", compressed[2:4])[0]
+    flags, dictionary = struct.unpack("<BI", compressed[4 : 4 + length])
     # A match never reaches back further than the output is long: no need to trust a claim of 4 GB.
     lzma_filter = {
         "id": lzma.FILTER_LZMA1,
@@ -313,4 +315,4 @@ def _lzma(packed: bytes, unpacked_size: int) -> tuple[_Decompressor, bytes]:
         "lp": flags // 9 % 5,
         "pb": flags // 45,
     }
-    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[lzma_filter]), packed[4 + length :]
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[lzma_filter]), compressed[4 + length :]

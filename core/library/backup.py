@@ -1,4 +1,4 @@
-"""A library as one file, and a library from one: nothing in such a file is trusted."""
+"""Write a library into one backup file, and restore it: the content of a backup is checked, never trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import integrity_errors
@@ -35,10 +35,10 @@ from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
 MAX_MANIFEST_BYTES, MAX_FILES = 256 << 20, 2_000_000
-#: A metric that is replaced while it is being copied is looked for in a newer catalogue, this often.
+#: When a metric is replaced while it is being copied, a newer catalogue is copied, this many times at most.
 ATTEMPTS = 4
 _PIECE = 1 << 20
-#: All that a backup may hold, so that nothing of one can be put anywhere else.
+#: The names a backup may hold, so that no file of one is written outside the library.
 _ALLOWED = re.compile(
     rf"{re.escape(CATALOGUE)}|{re.escape(EXPORTS)}"
     rf"|features/[0-9]{{1,9}}\.zarr/(zarr\.json|c/[0-9]{{1,9}}/0)|metrics/{METRIC_FILE.pattern}"
@@ -51,7 +51,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class BackupResult:
-    """A written backup: files and bytes in it, and what the library names but does not have."""
+    """A written backup: its files and bytes, and the files that the library names but does not have."""
 
     file: str
     files: int
@@ -64,9 +64,9 @@ class BackupResult:
 
 
 def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> BackupResult:
-    """Put the library into ``file``, a zip with check sums, and read it back once; others may go on writing.
+    """Write the library into ``file``, a zip with checksums, and verify it; others may write to the library.
 
-    Thumbnails and what else can be made again are left out, and so are images: they stay where they are.
+    Thumbnails and other derived files are left out, and so are images, which stay where they are.
 
     Raises:
         BadInput: the catalogue is damaged.
@@ -76,43 +76,43 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     library, file = library.absolute(), file.absolute()
     if file.is_relative_to(library):
         raise BadArguments(
-            tr_lazy("{file} lies in the library itself.", file=file),
-            "Choose a folder outside it, best on another disk.",
+            tr_lazy("{file} is inside the library itself.", file=file),
+            "Choose a folder outside it, if possible on another disk.",
         )
     remove_abandoned(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:
-        # What SQLite says of a folder that is not there would be told of the library.
+        # SQLite's error about a missing folder would be reported as an error of the library.
         copy.touch()
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
-            "Choose a folder that exists and that you may write to, with room.",
+            "Choose an existing folder that you may write to, with enough free space.",
         ) from error
     try:
         with plain_errors(file.parent / file.name):
             for attempt in range(ATTEMPTS):
-                found = _wanted(library, copy)
-                lost = [name for name in found if name != CATALOGUE and not _has(library, name)]
-                if not any(name.startswith("metrics/") for name in lost) or attempt == ATTEMPTS - 1:
+                names = _files_to_back_up(library, copy)
+                missing = [name for name in names if name != CATALOGUE and not _has_own_file(library, name)]
+                if not any(name.startswith("metrics/") for name in missing) or attempt == ATTEMPTS - 1:
                     break
-            kept = [name for name in found if name not in lost]
-            written = _pack(library, copy, kept, part, reporter)
-            _read_back(part, reporter)
+            present = [name for name in names if name not in missing]
+            written = _pack(library, copy, present, part, reporter)
+            _verify_backup(part, reporter)
             size = part.stat().st_size
             move_into_place(part, file)
     except sqlite3.Error as error:
         raise plain_error(file.parent if disk_is_full(file.parent) else library, str(error)) from error
     finally:
-        for left in (part, copy, copy.with_name(copy.name + "-journal")):
+        for leftover in (part, copy, copy.with_name(copy.name + "-journal")):
             with contextlib.suppress(OSError):
-                left.unlink(missing_ok=True)
-    return BackupResult(str(file), written, size, tuple(lost))
+                leftover.unlink(missing_ok=True)
+    return BackupResult(str(file), written, size, tuple(missing))
 
 
-def _has(library: Path, name: str) -> bool:
-    """Whether the library has the file itself: no name leads out of it, and no link is followed."""
+def _has_own_file(library: Path, name: str) -> bool:
+    """Whether the library itself holds the file ``name``; links are not followed."""
     file = library / name
     steps = [file, *file.parents[: name.count("/")]]
     if _ALLOWED.fullmatch(name) is None:
@@ -120,18 +120,18 @@ def _has(library: Path, name: str) -> bool:
     try:
         return file.is_file() and not any(step.is_symlink() for step in steps)
     except OSError as error:
-        raise _closed(file, error) from error
+        raise _read_error(file, error) from error
 
 
-def _closed(file: Path, error: OSError) -> SemblanceError:
+def _read_error(file: Path, error: OSError) -> SemblanceError:
     return SemblanceError(
         tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
-        "Look who may read it; `semblance doctor LIB` says more.",
+        "Check its permissions. `semblance doctor LIB` gives details.",
     )
 
 
-def _wanted(library: Path, copy: Path) -> list[str]:
-    """Copy the catalogue to ``copy``; the files it counts on, relative to the library."""
+def _files_to_back_up(library: Path, copy: Path) -> list[str]:
+    """Copy the catalogue to ``copy``; the files it refers to, relative to the library."""
     copy.unlink(missing_ok=True)
     copy_catalogue(library / CATALOGUE, copy)
     if wrong := integrity_errors(copy):
@@ -166,22 +166,22 @@ def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Rep
             reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
             source = copy if name == CATALOGUE else library / name
             info = zipfile.ZipInfo(name)
-            # Numbers are packed already.
+            # Feature values are compressed already.
             info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
             try:
                 file = source.open("rb")
             except OSError as error:
-                raise _closed(source, error) from error
+                raise _read_error(source, error) from error
             with file, archive.open(info, "w", force_zip64=True) as entry:
-                sums[name] = _copied(file, entry)
+                sums[name] = _copy_and_hash(file, entry)
         manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
         document = {**manifest, "made": now(), "files": sums}
         archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
     return len(sums)
 
 
-def _copied(source: IO[bytes], target: IO[bytes] | None, limit: int | None = None) -> dict[str, Any]:
-    """Copy to the end, or past ``limit`` bytes, where it stops; the size and SHA-256 of what was copied."""
+def _copy_and_hash(source: IO[bytes], target: IO[bytes] | None, limit: int | None = None) -> dict[str, Any]:
+    """Copy to the end, or until more than ``limit`` bytes; the size and SHA-256 of what was copied."""
     digest, size = hashlib.sha256(), 0
     while piece := source.read(_PIECE):
         size += len(piece)
@@ -193,39 +193,42 @@ def _copied(source: IO[bytes], target: IO[bytes] | None, limit: int | None = Non
     return {"size": size, "sha256": digest.hexdigest()}
 
 
-def _read_back(part: Path, reporter: Reporter) -> None:
+def _verify_backup(part: Path, reporter: Reporter) -> None:
     try:
-        with _opened(part) as (archive, files):
-            for done, (name, told) in enumerate(files.items()):
+        with _open_backup(part) as (archive, files):
+            for done, (name, expected) in enumerate(files.items()):
                 reporter.check_cancelled()
-                reporter.progress(done, len(files), "Reading the backup back")
-                with _told_damaged(part), archive.open(name) as entry:
-                    if _copied(entry, None, told["size"]) != told:
-                        raise BadInput(tr_lazy("{name} in it is not what it was.", name=name))
+                reporter.progress(done, len(files), "Verifying the backup")
+                with _damage_as_bad_input(part), archive.open(name) as entry:
+                    if _copy_and_hash(entry, None, expected["size"]) != expected:
+                        raise BadInput(tr_lazy("{name} in it has changed.", name=name))
     except BadInput as error:
         raise SemblanceError(
-            tr_lazy("The backup does not read back as it was written: {message}", message=error.message),
-            "Nothing was kept. Check the disk it was written to, or choose another.",
+            tr_lazy("The backup could not be verified: {message}", message=error.message),
+            "No backup was saved. Check the disk it was written to, or choose another.",
         ) from error
 
 
 def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
-    """Make the library ``library``, which must not be there, of a backup: whole, or not at all.
+    """Restore a backup as the library ``library``, which must not exist: completely, or not at all.
 
     Raises:
-        BadInput: no backup, damaged, dangerous, of a newer version; or something is at ``library`` already.
-        SemblanceError: not enough room, or the place cannot be written to.
+        BadInput: not a backup, damaged, dangerous, of a newer version; or ``library`` exists already.
+        SemblanceError: not enough space, or the folder cannot be written to.
     """
     library = library.absolute()
     if library.exists() and (not library.is_dir() or any(library.iterdir())):
         raise BadInput(
             tr_lazy("{library} exists already.", library=library),
-            "Choose a new name: a backup never replaces what is there.",
+            "Choose a new name. A backup never replaces an existing library.",
         )
-    making = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
-    with plain_errors(library / CATALOGUE), _opened(file) as (archive, files):
+    unfinished = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
+    with plain_errors(library / CATALOGUE), _open_backup(file) as (archive, files):
         library.parent.mkdir(parents=True, exist_ok=True)
-        needed, free = sum(told["size"] for told in files.values()), shutil.disk_usage(library.parent).free
+        needed, free = (
+            sum(expected["size"] for expected in files.values()),
+            shutil.disk_usage(library.parent).free,
+        )
         if needed > free:
             raise SemblanceError(
                 tr_lazy(
@@ -236,55 +239,58 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
                 ),
                 "Free some space, or choose another disk.",
             )
-        making.mkdir()
+        unfinished.mkdir()
         try:
-            for room in ("features", "metrics", DERIVED):
-                (making / room).mkdir()
-            _unpack(archive, files, making, file, reporter)
-            _check_catalogue(making / CATALOGUE, file)
+            for folder in ("features", "metrics", DERIVED):
+                (unfinished / folder).mkdir()
+            _unpack(archive, files, unfinished, file, reporter)
+            _check_catalogue(unfinished / CATALOGUE, file)
             if library.exists():
                 library.rmdir()
-            move_into_place(making, library)
+            move_into_place(unfinished, library)
         finally:
-            shutil.rmtree(making, ignore_errors=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _unpack(
-    archive: zipfile.ZipFile, files: dict[str, dict[str, Any]], making: Path, file: Path, reporter: Reporter
+    archive: zipfile.ZipFile,
+    files: dict[str, dict[str, Any]],
+    unfinished: Path,
+    file: Path,
+    reporter: Reporter,
 ) -> None:
-    for done, (name, told) in enumerate(files.items()):
+    for done, (name, expected) in enumerate(files.items()):
         reporter.check_cancelled()
         reporter.progress(
-            done, len(files), tr_lazy("Restoring {making}", making=making.name.partition(".")[0])
+            done, len(files), tr_lazy("Restoring {library}", library=unfinished.name.partition(".")[0])
         )
-        target = making / name
+        target = unfinished / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _told_damaged(file), archive.open(name) as entry, target.open("xb") as out:
-            if _copied(entry, out, told["size"]) != told:
+        with _damage_as_bad_input(file), archive.open(name) as entry, target.open("xb") as out:
+            if _copy_and_hash(entry, out, expected["size"]) != expected:
                 raise BadInput(
-                    tr_lazy(
-                        "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
-                    )
+                    tr_lazy("The backup {file} is damaged: {name} in it has changed.", file=file, name=name)
                 )
 
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:
-    """Refuse one that is damaged, or that would run something of its own when it is written to."""
+    """Refuse a catalogue that is damaged, or that has triggers or views, which would run when it is written to."""
     wrong = integrity_errors(catalogue)
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
             wrong = [
-                tr_lazy("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)
+                tr_lazy("it contains '{r}', which no library has", r=r[0]) for r in connection.execute(query)
             ]
-            found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-        version = str(found[0]) if found else ""
+            row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        version = str(row[0]) if row else ""
         if version.isdecimal() and int(version) > schema.VERSION:
             raise BadInput(
-                tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+                tr_lazy("{file} was made by a newer version of Semblance.", file=file),
+                "Update Semblance to restore it.",
             )
         if not wrong and not version.isdecimal():
-            wrong = [tr_lazy("it does not say its version")]
+            wrong = [tr_lazy("it states no version")]
     if wrong:
         raise BadInput(
             tr_lazy("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),
@@ -293,7 +299,7 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told_damaged(file: Path) -> Iterator[None]:
+def _damage_as_bad_input(file: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGED as error:
@@ -303,11 +309,11 @@ def _told_damaged(file: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, Any]]]]:
-    """A backup, and the size and check sum of each file in it, by its name."""
-    with open_plainly(file, str(file)) as plain:
+def _open_backup(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, Any]]]]:
+    """A backup, and the size and checksum of each file in it, by its name."""
+    with open_regular_file(file, str(file)) as plain:
         try:
-            with _told_damaged(file):
+            with _damage_as_bad_input(file):
                 archive = zipfile.ZipFile(plain)
         except OSError as error:
             raise BadInput(
@@ -315,12 +321,12 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, A
                 "Choose another file.",
             ) from error
         with archive:
-            with _told_damaged(file):
-                files = _listed(archive, file)
+            with _damage_as_bad_input(file):
+                files = _read_manifest(archive, file)
             yield archive, files
 
 
-def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
+def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()) or len(entries) > MAX_FILES or MANIFEST not in entries:
         raise BadInput(
@@ -340,25 +346,28 @@ def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
         )
     if not isinstance(document.get("version"), int) or document["version"] > VERSION:
         raise BadInput(
-            tr_lazy("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+            tr_lazy("{file} was made by a newer version of Semblance.", file=file),
+            "Update Semblance to restore it.",
         )
     files: dict[str, dict[str, Any]] = {}
-    for name, told in document["files"].items():
+    for name, expected in document["files"].items():
         info = entries.get(name)
         if not _ALLOWED.fullmatch(name) or info is None:
             raise BadInput(
-                tr_lazy("{file} holds or names '{name}', which no library has.", file=file, name=name[:80]),
+                tr_lazy(
+                    "{file} contains or names '{name}', which no library has.", file=file, name=name[:80]
+                ),
                 "Use another backup.",
             )
-        size = int(told["size"])
+        size = int(expected["size"])
         bomb = size > RATIO_CHECKED_FROM and info.compress_size * MAX_RATIO < size
         if size != info.file_size or size < 0 or bomb:
             raise BadInput(
                 tr_lazy(
-                    "{file} is damaged: {name} in it has another size than it says.", file=file, name=name
+                    "{file} is damaged: {name} in it does not have the stated size.", file=file, name=name
                 )
             )
-        files[name] = {"size": size, "sha256": str(told["sha256"])}
+        files[name] = {"size": size, "sha256": str(expected["sha256"])}
     if CATALOGUE not in files:
-        raise BadInput(tr_lazy("{file} holds no catalogue.", file=file), "Use another backup.")
+        raise BadInput(tr_lazy("{file} contains no catalogue.", file=file), "Use another backup.")
     return files

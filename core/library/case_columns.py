@@ -18,9 +18,9 @@ Indices = npt.NDArray[np.intp]
 NO_FINDING = -1
 NO_PATIENT = -1
 SORT_KEYS = ("added", "id", "finding", "patient")
-_BETWEEN = "\n"
-#: Findings that stand first wherever they are, so that the commonest keep their colours in every library.
-_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
+_SEPARATOR = "\n"
+#: Findings that come first in every library, so that the most common ones always have the same colours.
+_MOST_SEVERE_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
 
 
 class ImageState(IntEnum):
@@ -50,7 +50,7 @@ class CaseColumns:
     patients: tuple[str, ...]
     state: npt.NDArray[np.uint8]
     by_id: npt.NDArray[np.int32]
-    haystack: npt.NDArray[np.uint8]
+    search_bytes: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class CaseColumns:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What to call each case where there is little room: its file's name, if that tells all apart."""
+        """A short label of each case: the name of its file, if those are all different."""
         names = tuple(PurePosixPath(name).stem for name in self.ids)
         if len(set(names)) == len(names):
             return names
@@ -66,7 +66,7 @@ class CaseColumns:
 
     @cached_property
     def letters(self) -> dict[str, str]:
-        """A sign for each finding, all different."""
+        """A letter for each finding, all different."""
         return finding_letters(self.findings)
 
     @cached_property
@@ -77,7 +77,7 @@ class CaseColumns:
 
     @cached_property
     def patient_count(self) -> int:
-        """How many different patients are known."""
+        """The number of different known patients."""
         return int(np.unique(self.patient[self.patient != NO_PATIENT]).size)
 
     @property
@@ -97,23 +97,23 @@ class CaseColumns:
 
     def index_of_row(self, case_row: int) -> int:
         """The position of a catalogue row in this snapshot, -1 where it is not in it."""
-        place = int(np.searchsorted(self.case_row, case_row))
-        return place if place < len(self) and self.case_row[place] == case_row else -1
+        index = int(np.searchsorted(self.case_row, case_row))
+        return index if index < len(self) and self.case_row[index] == case_row else -1
 
     def indices_of_rows(self, case_rows: npt.NDArray[np.int64]) -> Indices:
         """(n,) the position of each catalogue row in this snapshot, -1 where it is not in it."""
         if not len(self):
             return np.full(len(case_rows), -1, dtype=np.intp)
-        places = np.minimum(np.searchsorted(self.case_row, case_rows), len(self) - 1)
-        return np.where(self.case_row[places] == case_rows, places, -1)
+        indices = np.minimum(np.searchsorted(self.case_row, case_rows), len(self) - 1)
+        return np.where(self.case_row[indices] == case_rows, indices, -1)
 
     def index_of_id(self, case_id: str) -> int:
         """The position of a case id, -1 where it is not in this snapshot."""
-        return self._places.get(case_id, -1)
+        return self._index_by_id.get(case_id, -1)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {case_id: place for place, case_id in enumerate(self.ids)}
+    def _index_by_id(self) -> dict[str, int]:
+        return {case_id: index for index, case_id in enumerate(self.ids)}
 
     def codes(self, findings: Collection[str | None]) -> set[int]:
         """The codes of finding names; ``None`` stands for cases without a finding."""
@@ -124,21 +124,21 @@ class CaseColumns:
     def filtered(self, findings: Collection[int] | None = None, text: str = "") -> Indices:
         """Ascending positions of the cases that have one of ``findings`` and contain every word of ``text``.
 
-        ``findings`` are codes (-1: no finding); ``None`` lets all through. Words are looked for in the id,
-        the patient and the finding, whatever their case.
+        ``findings`` are codes (-1: no finding); ``None`` selects all. Words are searched in the id, the patient
+        and the finding, without regard to case.
         """
-        keep = np.ones(len(self), dtype=bool)
+        selected = np.ones(len(self), dtype=bool)
         if findings is not None:
-            keep &= self._having(findings)
+            selected &= self._with_findings(findings)
         for word in text.casefold().split():
             named = {code for code, name in enumerate(self.findings) if word in name.casefold()}
-            keep &= self._containing(word.encode()) | self._having(named)
-        return np.flatnonzero(keep)
+            selected &= self._containing_word(word.encode()) | self._with_findings(named)
+        return np.flatnonzero(selected)
 
     def sorted_by(self, key: str, rows: Indices | None = None, *, descending: bool = False) -> Indices:
-        """``rows`` (all cases by default) in order of ``key``, one of ``SORT_KEYS``; ties go by id.
+        """``rows`` (all cases by default) in order of ``key``, one of ``SORT_KEYS``; ties are ordered by id.
 
-        Cases without a finding or patient come last either way.
+        Cases without a finding or patient come last in both directions.
 
         Raises:
             KeyError: an unknown key.
@@ -161,24 +161,24 @@ class CaseColumns:
             ranks[key] = np.where(wide < 0, _LAST, wide * n + by_id)
         return ranks
 
-    def _having(self, findings: Collection[int]) -> npt.NDArray[np.bool_]:
+    def _with_findings(self, findings: Collection[int]) -> npt.NDArray[np.bool_]:
         allowed = np.zeros(len(self.findings) + 1, dtype=bool)
         allowed[[code for code in findings if code < len(self.findings)]] = True
         return allowed[self.finding]
 
-    def _containing(self, word: bytes) -> npt.NDArray[np.bool_]:
+    def _containing_word(self, word: bytes) -> npt.NDArray[np.bool_]:
         found = np.zeros(len(self), dtype=bool)
-        if len(word) > self.haystack.size:
+        if len(word) > self.search_bytes.size:
             return found
-        at = np.flatnonzero(self.haystack[: self.haystack.size - len(word) + 1] == word[0])
+        at = np.flatnonzero(self.search_bytes[: self.search_bytes.size - len(word) + 1] == word[0])
         for offset, byte in enumerate(word[1:], start=1):
-            at = at[self.haystack[at + offset] == byte]
+            at = at[self.search_bytes[at + offset] == byte]
         found[self._case_of_byte[at]] = True
         return found
 
     @cached_property
     def _case_of_byte(self) -> npt.NDArray[np.int32]:
-        lengths = np.diff(self.starts, append=self.haystack.size)
+        lengths = np.diff(self.starts, append=self.search_bytes.size)
         return np.repeat(np.arange(len(self), dtype=np.int32), lengths)
 
 
@@ -196,11 +196,11 @@ def case_columns(
 
     Takes about 0.3 s for 100,000 cases: call it in a worker, it can be pickled.
     """
-    finding_names, finding = _coded(findings, _by_name)
-    patient_names, patient = _coded(patients, _natural)
+    finding_names, finding = _encode(findings, _sorted_by_severity)
+    patient_names, patient = _encode(patients, _sorted_naturally)
     texts = [
-        f"{name}{_BETWEEN}{whose or ''}{_BETWEEN}".casefold().encode()
-        for name, whose in zip(ids, patients, strict=True)
+        f"{name}{_SEPARATOR}{patient_name or ''}{_SEPARATOR}".casefold().encode()
+        for name, patient_name in zip(ids, patients, strict=True)
     ]
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     keys = [natural_key(name) for name in ids]
@@ -213,7 +213,7 @@ def case_columns(
         patients=patient_names,
         state=np.asarray(states, dtype=np.uint8),
         by_id=np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int32),
-        haystack=np.frombuffer(b"".join(texts), dtype=np.uint8),
+        search_bytes=np.frombuffer(b"".join(texts), dtype=np.uint8),
         starts=np.cumsum(lengths) - lengths,
     )
     _ = columns._ranks, columns._case_of_byte, columns.labels
@@ -230,22 +230,22 @@ def natural_key(text: str) -> str:
     return re.sub(r"\d+", lambda digits: digits.group().zfill(12), text.casefold())
 
 
-def _natural(names: Iterable[str]) -> list[str]:
+def _sorted_naturally(names: Iterable[str]) -> list[str]:
     return sorted(names, key=natural_key)
 
 
-def _by_name(names: Iterable[str]) -> list[str]:
-    """Gravest first, then by name: libraries of the same findings show them in the same colours and letters,
-    in whatever order their cases came."""
+def _sorted_by_severity(names: Iterable[str]) -> list[str]:
+    """Most severe first, then by name: libraries of the same findings show them in the same colours and letters,
+    whatever the order of their cases."""
 
-    def place(name: str) -> tuple[int, str, str]:
-        folded = name.casefold()
-        return _FIRST.index(folded) if folded in _FIRST else len(_FIRST), natural_key(name), name
+    def sort_key(name: str) -> tuple[int, str, str]:
+        ranks = {finding: rank for rank, finding in enumerate(_MOST_SEVERE_FIRST)}
+        return ranks.get(name.casefold(), len(ranks)), natural_key(name), name
 
-    return sorted(names, key=place)
+    return sorted(names, key=sort_key)
 
 
-def _coded(
+def _encode(
     names: Sequence[str | None], sort: Callable[[Iterable[str]], list[str]]
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     known = tuple(sort({name: None for name in names if name is not None}))

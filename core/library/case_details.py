@@ -1,4 +1,4 @@
-"""Cases read back in full: what is said of them and where their images lie."""
+"""Cases read from the catalogue in full: their labels, and the addresses of their images."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
-from semblance.core.library.database import in_parts
+from semblance.core.library.database import in_batches
 from semblance.core.library.records import CaseDetails
 from semblance.core.library.schema import HAS_IMAGE, cases, files, sources
-from semblance.core.library.slice_tables import NO_SLICES, Read, slice_addresses
+from semblance.core.library.slice_tables import NO_SLICES, RunQuery, slice_addresses
 
 
-def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
-    """Row id -> the case in full."""
+def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
+    """Row id -> the details of the case."""
     out: dict[int, CaseDetails] = {}
     columns = [
         *(c for c in cases.c if c.name not in ("numbers", "file")),
@@ -27,7 +27,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
         sources.c.path.label("source_path"),
         sources.c.kind,
     ]
-    for part in in_parts(list(rows)):
+    for part in in_batches(list(rows)):
         query = (
             sa.select(*columns)
             .join(files, files.c.id == cases.c.file)
@@ -37,7 +37,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
         volumes = slice_addresses(read, part)
         for r in read(query):
             volume = volumes.get(r.id, NO_SLICES)
-            lies = _address(Path(r.source_path), r.file_path, r.member, r.frame)
+            own_address = _address(Path(r.source_path), r.file_path, r.member, r.frame)
             parts = tuple(_address(Path(r.source_path), path, "", f) for path, f in volume.slices)
             state, reason = (r.state, r.reason) if r.state != "ok" else (volume.state, volume.reason)
             out[r.id] = CaseDetails(
@@ -51,7 +51,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
                 r.height,
                 r.content,
                 r.kind,
-                (_of_slices(parts) if parts else lies) if r.has_image else None,
+                (_volume_address(parts) if parts else own_address) if r.has_image else None,
                 state,
                 reason,
                 r.depth,
@@ -61,7 +61,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
 
 
 def _address(source: Path, path: str, member: str, frame: int | None) -> ImageAddress:
-    """The image of a case: in a folder its file, in a zip its entry, in an array file its row."""
+    """The address of a case's image: a file of a folder, an entry of a zip, or a row of an array file."""
     if not path:
         return ImageAddress(source, member, frame)
     if source.suffix.lower() == ".zip":
@@ -70,7 +70,7 @@ def _address(source: Path, path: str, member: str, frame: int | None) -> ImageAd
     return ImageAddress(source / path, member, frame)
 
 
-def _of_slices(parts: tuple[ImageAddress, ...]) -> ImageAddress:
+def _volume_address(parts: tuple[ImageAddress, ...]) -> ImageAddress:
     if len(parts) == 1:
         return parts[0]
     return ImageAddress(parts[0].container, parts[0].member, parts[0].frame, parts)

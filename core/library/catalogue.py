@@ -1,4 +1,4 @@
-"""The catalogue: what sources, files and cases a library has; every write is one transaction."""
+"""The catalogue: the sources, files and cases of a library; every write is one transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
 from semblance.core.library.clear_features import clear_failures, clear_features
-from semblance.core.library.database import check_version, connect, in_parts, plain_errors, transaction
+from semblance.core.library.database import check_version, connect, in_batches, plain_errors, transaction
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
@@ -57,7 +57,7 @@ class Catalogue:
             return connection.execute(query).all()
 
     def identity(self) -> tuple[int, int] | None:
-        """Which file of the disk it is; ``None`` while there is none."""
+        """The device and inode of the file; ``None`` while there is none."""
         try:
             found = self.file.stat()
         except OSError:
@@ -65,13 +65,13 @@ class Catalogue:
         return found.st_dev, found.st_ino
 
     def stamp(self) -> tuple[Any, ...]:
-        """Changes whenever any program wrote to the library; quick."""
+        """A value that changes whenever any program wrote to the library; fast."""
         with plain_errors(self.file):
             log = self.file.with_name(self.file.name + "-wal")
             facts = [file.stat() for file in (self.file, log) if file.exists()]
         return tuple((fact.st_mtime_ns, fact.st_size) for fact in facts if fact.st_size)
 
-    def writing(self) -> Any:
+    def transaction(self) -> Any:
         """A write transaction as a context manager giving the connection."""
         return transaction(self.engine, self.file)
 
@@ -85,16 +85,16 @@ class Catalogue:
     def add_source(
         self, kind: str, name: str, path: Path, columns: Sequence[str] = (), *, identified: bool = False
     ) -> SourceRecord:
-        """The source of this kind at ``path``, made now unless it is there, when it stays as it is.
+        """The source of this kind at ``path``, added unless it is known already.
 
         ``name`` gets a number when another source has it already.
         """
-        with self.writing() as connection:
+        with self.transaction() as connection:
             same = sa.and_(sources.c.kind == kind, sources.c.path == str(path))
             for r in connection.execute(sa.select(sources).where(same)).all():
                 return _source(r)
-            taken = list(connection.execute(sa.select(sources.c.name)).scalars())
-            unique = unique_name(name, taken)
+            taken_names = list(connection.execute(sa.select(sources.c.name)).scalars())
+            unique = unique_name(name, taken_names)
             row = connection.execute(
                 sources.insert().values(
                     kind=kind,
@@ -109,14 +109,14 @@ class Catalogue:
             return SourceRecord(number, kind, unique, path, tuple(columns), identified)
 
     def move_source(self, source: SourceRecord, path: Path, missing: Collection[str]) -> None:
-        """The images of ``source`` now lie under ``path``, all but the files ``missing``."""
-        with self.writing() as connection:
+        """Record that the images of ``source`` are now under ``path``, all except the files ``missing``."""
+        with self.transaction() as connection:
             connection.execute(sources.update().where(sources.c.id == source.id).values(path=str(path)))
-            here = files.update().where(files.c.source == source.id)
-            connection.execute(here.where(files.c.state == "missing").values(state="ok", reason=""))
-            for part in in_parts(sorted(missing)):
+            of_source = files.update().where(files.c.source == source.id)
+            connection.execute(of_source.where(files.c.state == "missing").values(state="ok", reason=""))
+            for part in in_batches(sorted(missing)):
                 connection.execute(
-                    here.where(files.c.path.in_(part), files.c.state == "ok").values(
+                    of_source.where(files.c.path.in_(part), files.c.state == "ok").values(
                         state="missing", reason=NOT_THERE
                     )
                 )
@@ -130,7 +130,7 @@ class Catalogue:
 
     def set_columns(self, source: SourceRecord, columns: Sequence[str]) -> None:
         """Record the names of the numbers that the rows of a table have."""
-        with self.writing() as connection:
+        with self.transaction() as connection:
             connection.execute(
                 sources.update().where(sources.c.id == source.id).values(columns=list(columns))
             )
@@ -138,10 +138,10 @@ class Catalogue:
     def put(
         self, source: SourceRecord, found: Iterable[FileRecord], new: Iterable[CaseRecord]
     ) -> list[tuple[str, str]]:
-        """Write files and their cases in one transaction; known ones are replaced, keeping their rows.
+        """Write files and their cases in one transaction; known ones are replaced and keep their row ids.
 
-        Cases that show something else now lose their numbers with it; returned are these cases' ids and
-        what they showed before.
+        Cases whose content changed lose their features. Returns the ids of these cases and their earlier
+        content.
         """
         file_rows = [
             {
@@ -156,16 +156,16 @@ class Catalogue:
             for f in found
         ]
         case_records = list(new)
-        with self.writing() as connection:
+        with self.transaction() as connection:
             if file_rows:
                 connection.execute(_upsert(files, ("source", "path")), file_rows)
             if not case_records:
                 return []
-            changed = _changed(connection, case_records)
+            changed = _changed_cases(connection, case_records)
             clear_features(connection, [row for row, _, _ in changed])
             paths = sorted({path for record in case_records for path in _paths(record)})
             ids: dict[str, int] = {}
-            for part in in_parts(paths):
+            for part in in_batches(paths):
                 query = sa.select(files.c.path, files.c.id).where(
                     files.c.source == source.id, files.c.path.in_(part)
                 )
@@ -178,21 +178,21 @@ class Catalogue:
         return [(case_id, before) for _, case_id, before in changed]
 
     def remove(self, source: SourceRecord, paths: Sequence[str], case_ids: Sequence[str]) -> None:
-        """Take out files that have no cases, and cases their file no longer holds."""
-        with self.writing() as connection:
+        """Remove files that have no cases, and cases that their file no longer holds."""
+        with self.transaction() as connection:
             rows: list[int] = []
-            for part in in_parts(case_ids):
+            for part in in_batches(case_ids):
                 rows += connection.execute(sa.select(cases.c.id).where(cases.c.case_id.in_(part))).scalars()
             clear_features(connection, rows)
             clear_failures(connection, rows)
-            for part in in_parts(rows):
+            for part in in_batches(rows):
                 connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))
-            for part in in_parts(paths):
+            for part in in_batches(paths):
                 connection.execute(files.delete().where(files.c.source == source.id, files.c.path.in_(part)))
 
     def relabel(self, changes: Iterable[tuple[str, str | None, str | None, Mapping[str, str]]]) -> None:
-        """Set what is said of cases: (case_id, finding, patient, attributes)."""
+        """Set the labels of cases: (case_id, finding, patient, attributes)."""
         rows = [
             {"key": key, "new_finding": finding, "new_patient": patient, "new_attributes": dict(attributes)}
             for key, finding, patient, attributes in changes
@@ -208,11 +208,11 @@ class Catalogue:
                 attributes=sa.bindparam("new_attributes"),
             )
         )
-        with self.writing() as connection:
+        with self.transaction() as connection:
             connection.execute(statement, rows)
 
     def labels(self, source: SourceRecord) -> dict[str, CaseLabels]:
-        """What is said of the cases of one source, by their ids."""
+        """The labels of the cases of one source, by their ids."""
         query = (
             sa.select(
                 cases.c.case_id,
@@ -240,15 +240,15 @@ class Catalogue:
 
     def set_state(self, source: SourceRecord, paths: Sequence[str], state: str, reason: str = "") -> None:
         """Set the ``state`` (ok, failed, ignored or missing) of files of ``source``, and the ``reason`` of it."""
-        with self.writing() as connection:
-            for part in in_parts(paths):
+        with self.transaction() as connection:
+            for part in in_batches(paths):
                 connection.execute(
                     files.update()
                     .where(files.c.source == source.id, files.c.path.in_(part))
                     .values(state=state, reason=reason)
                 )
 
-    def not_read(self) -> list[tuple[str, str, str, str]]:
+    def files_without_cases(self) -> list[tuple[str, str, str, str]]:
         """(source name, path, state, reason) of every file that gave no case or is missing."""
         query = (
             sa.select(sources.c.name, files.c.path, files.c.state, files.c.reason)
@@ -261,9 +261,11 @@ class Catalogue:
     def all_cases(self) -> Sequence[sa.Row[Any]]:
         """id, case_id, finding, patient, content, state, has an image; in order of their ids.
 
-        A volume is in the state of its worst slice.
+        A volume has the state of its worst slice.
         """
-        away = sa.select(slices.c.case).join(files, files.c.id == slices.c.file).where(files.c.state != "ok")
+        missing_slices = (
+            sa.select(slices.c.case).join(files, files.c.id == slices.c.file).where(files.c.state != "ok")
+        )
         query = (
             sa.select(
                 cases.c.id,
@@ -271,7 +273,7 @@ class Catalogue:
                 cases.c.finding,
                 cases.c.patient,
                 cases.c.content,
-                sa.case((cases.c.id.in_(away), "missing"), else_=files.c.state).label("state"),
+                sa.case((cases.c.id.in_(missing_slices), "missing"), else_=files.c.state).label("state"),
                 HAS_IMAGE.label("has_image"),
             )
             .join(files, files.c.id == cases.c.file)
@@ -295,7 +297,7 @@ class Catalogue:
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
 
     def details(self, rows: Sequence[int]) -> dict[int, CaseDetails]:
-        """Row id -> the case in full."""
+        """Row id -> the details of the case."""
         return case_details(self.read, rows)
 
     def row_of(self, case_id: str) -> int:
@@ -315,35 +317,35 @@ class Catalogue:
         return int(found[0].id)
 
     def numbers(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """(n,) rows that have a table's numbers, and those numbers (n, d)."""
-        kept: list[int] = []
+        """(n,) rows of the cases that came from a table, and their values (n, d)."""
+        found_rows: list[int] = []
         values: list[npt.NDArray[np.float64]] = []
-        for part in in_parts(list(rows)):
+        for part in in_batches(list(rows)):
             query = sa.select(cases.c.id, cases.c.numbers).where(
                 cases.c.id.in_(part), cases.c.numbers.is_not(None)
             )
             for r in self.read(query.order_by(cases.c.id)):
-                kept.append(r.id)
+                found_rows.append(r.id)
                 values.append(np.frombuffer(r.numbers, dtype=np.float64))
-        return np.array(kept, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
+        return np.array(found_rows, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
 
 
 def _source(r: sa.Row[Any]) -> SourceRecord:
     return SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns), r.identified)
 
 
-def _changed(connection: sa.Connection, records: Sequence[CaseRecord]) -> list[tuple[int, str, str]]:
-    """(row, case_id, content before) of the known cases among ``records`` whose content is another."""
+def _changed_cases(connection: sa.Connection, records: Sequence[CaseRecord]) -> list[tuple[int, str, str]]:
+    """(row, case_id, earlier content) of the known cases among ``records`` whose content changed."""
     contents = {record.case_id: record.content for record in records}
-    out: list[tuple[int, str, str]] = []
-    for part in in_parts(list(contents)):
+    changed: list[tuple[int, str, str]] = []
+    for part in in_batches(list(contents)):
         query = sa.select(cases.c.id, cases.c.case_id, cases.c.content).where(cases.c.case_id.in_(part))
-        out += [
+        changed += [
             (r.id, r.case_id, r.content)
             for r in connection.execute(query).all()
             if r.content != contents[r.case_id]
         ]
-    return out
+    return changed
 
 
 def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Numbers that no longer belong to a case, inside the transaction that made it so."""
+"""Remove the features of cases within a running transaction."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import sqlalchemy as sa
 
 from semblance.core.library.schema import feature_chunks, feature_failures
 
-#: Stands in a chunk where a case had its numbers.
+#: The case id of a row of a chunk whose features were removed.
 NO_CASE = -1
 
 
 def clear_features(connection: sa.Connection, case_rows: Collection[int]) -> None:
-    """Cases ``case_rows`` have no numbers in any feature set any more: all are extracted anew."""
-    gone = np.array(sorted(case_rows), dtype=np.int64)
-    if not len(gone):
+    """Remove the features of the cases ``case_rows`` from every feature set, so that they are extracted again."""
+    removed = np.array(sorted(case_rows), dtype=np.int64)
+    if not len(removed):
         return
     for chunk in connection.execute(sa.select(feature_chunks)).all():
         rows = np.frombuffer(chunk.case_rows, dtype=np.int64).copy()
-        hit = np.isin(rows, gone)
-        if hit.any():
-            rows[hit] = NO_CASE
+        matches = np.isin(rows, removed)
+        if matches.any():
+            rows[matches] = NO_CASE
             connection.execute(
                 feature_chunks.update()
                 .where(
@@ -33,7 +33,7 @@ def clear_features(connection: sa.Connection, case_rows: Collection[int]) -> Non
 
 
 def clear_failures(connection: sa.Connection, case_rows: Collection[int]) -> None:
-    """What extractors said of the cases ``case_rows`` is forgotten."""
+    """Remove the recorded extraction failures of the cases ``case_rows``."""
     if case_rows:
         connection.execute(
             feature_failures.delete().where(feature_failures.c.case == sa.bindparam("row")),

@@ -1,4 +1,4 @@
-"""The concepts a library keeps: a name, and cases that have it and that do not."""
+"""The concepts of a library: a name, with positive and negative example cases."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import ConceptRecord, MarkRecord, now
 from semblance.core.library.schema import concept_marks, concepts
 
-#: Longer names would not fit where they are shown.
-LONGEST = 40
+#: Longer names do not fit where they are shown.
+MAX_NAME_LENGTH = 40
 
 
 class ConceptTable:
@@ -23,9 +23,9 @@ class ConceptTable:
         self._catalogue = catalogue
 
     def all(self, *, deleted: bool = False) -> tuple[ConceptRecord, ...]:
-        """Those in use, or those put away, in the order of their making."""
-        wanted = concepts.c.deleted.is_not(None) if deleted else concepts.c.deleted.is_(None)
-        found = self._catalogue.read(sa.select(concepts).where(wanted).order_by(concepts.c.id))
+        """The concepts, or the deleted ones, oldest first."""
+        condition = concepts.c.deleted.is_not(None) if deleted else concepts.c.deleted.is_(None)
+        found = self._catalogue.read(sa.select(concepts).where(condition).order_by(concepts.c.id))
         if not found:
             return ()
         marks: dict[int, list[MarkRecord]] = {r.id: [] for r in found}
@@ -43,43 +43,43 @@ class ConceptTable:
         Raises:
             BadInput: no name, too long a one, or one that is taken.
         """
-        checked = self._checked(name)
-        with self._catalogue.writing() as connection:
+        checked = self._check_name(name)
+        with self._catalogue.transaction() as connection:
             made = connection.execute(concepts.insert().values(name=checked, author=author, time=now()))
             return int(made.inserted_primary_key[0])
 
     def rename(self, key: int, name: str) -> None:
-        """Give it another name; errors as :meth:`add`, and BadArguments where it is gone."""
-        self._there(key)
-        checked = self._checked(name, key)
-        with self._catalogue.writing() as connection:
+        """Give it another name; errors as :meth:`add`, and BadArguments where it does not exist."""
+        self._check_exists(key)
+        checked = self._check_name(name, key)
+        with self._catalogue.transaction() as connection:
             connection.execute(concepts.update().where(concepts.c.id == key).values(name=checked))
 
     def delete(self, key: int) -> None:
-        """Put it away with its marks; :meth:`restore` brings it back."""
+        """Delete it with its marks; :meth:`restore` undoes this."""
         self._set_deleted(key, now())
 
     def restore(self, key: int) -> None:
-        """Bring back what was deleted.
+        """Restore a deleted concept.
 
         Raises:
             BadInput: another concept has its name now.
         """
         names = {one.id: one.name for one in self.all(deleted=True)}
         if key in names:
-            self._checked(names[key], key)
+            self._check_name(names[key], key)
         self._set_deleted(key, None)
 
     def _set_deleted(self, key: int, time: str | None) -> None:
-        self._there(key)
-        with self._catalogue.writing() as connection:
+        self._check_exists(key)
+        with self._catalogue.transaction() as connection:
             connection.execute(concepts.update().where(concepts.c.id == key).values(deleted=time))
 
     def mark(self, key: int, marks: Iterable[tuple[str, bool | None]], author: str = "") -> None:
-        """Each case has the concept, has it not, or (``None``) nothing is said of it; all or none."""
-        self._there(key)
+        """Mark cases as having the concept, as not having it, or (``None``) remove their mark; all or none."""
+        self._check_exists(key)
         time = now()
-        with self._catalogue.writing() as connection:
+        with self._catalogue.transaction() as connection:
             for case, has in marks:
                 of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)
                 connection.execute(concept_marks.delete().where(of_case))
@@ -87,19 +87,19 @@ class ConceptTable:
                     values = {"concept": key, "case": case, "has": has, "author": author, "time": time}
                     connection.execute(concept_marks.insert().values(values))
 
-    def _there(self, key: int) -> None:
+    def _check_exists(self, key: int) -> None:
         """Raises BadArguments where there is no such concept."""
         if not self._catalogue.read(sa.select(concepts.c.id).where(concepts.c.id == key)):
             raise BadArguments("That concept is no longer in this library.", "Look at the list again.")
 
-    def _checked(self, name: str, own: int | None = None) -> str:
+    def _check_name(self, name: str, own: int | None = None) -> str:
         short = " ".join(name.split())
         if not short:
             raise BadInput("A concept needs a name.", "Type a word or two, such as 'spiculated margin'.")
-        if len(short) > LONGEST:
+        if len(short) > MAX_NAME_LENGTH:
             raise BadInput(
-                tr_lazy("'{short}…' is too long a name.", short=short[:LONGEST]),
-                tr_lazy("Use at most {longest} letters.", longest=LONGEST),
+                tr_lazy("The name '{short}…' is too long.", short=short[:MAX_NAME_LENGTH]),
+                tr_lazy("Use at most {longest} characters.", longest=MAX_NAME_LENGTH),
             )
         for one in self.all():
             if one.id != own and one.name.casefold() == short.casefold():

@@ -1,4 +1,4 @@
-"""What a case shows, as a short name: equal content, equal name."""
+"""Hashes of the content of cases: equal content has equal hashes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PIECE = 1 << 20
 
 
 def content_hash(data: bytes) -> str:
-    """The name of some content: equal bytes, equal text."""
+    """The BLAKE2b hash of ``data`` as 32 hexadecimal digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def content_hash_of(file: BinaryIO) -> str:
-    """:func:`content_hash` of all bytes from where ``file`` stands, a piece at a time."""
+def content_hash_of_stream(file: BinaryIO) -> str:
+    """:func:`content_hash` of all bytes from the position of ``file`` on, read in pieces."""
     digest = hashlib.blake2b(digest_size=16)
     while piece := file.read(_PIECE):
         digest.update(piece)
@@ -28,19 +28,19 @@ def content_hash_of(file: BinaryIO) -> str:
 
 
 def content_of_file(data: bytes, region: Region | None) -> str:
-    """Of an image file's bytes, or of a region of that image."""
+    """The hash of an image file's bytes, or of a region of that image."""
     return content_of_part(content_hash(data), region)
 
 
 def content_of_part(digest: str, region: Region | None) -> str:
-    """Of a region of what ``digest`` names."""
+    """The hash of a region of the content that ``digest`` is the hash of."""
     return digest if region is None else content_hash(f"{digest} {region.to_json()}".encode())
 
 
 def content_of_slices(hashes: Iterable[str], region: Region | None) -> str:
-    """Of a volume whose slices, in order, lie in files of these hashes (a frame's after a "!").
+    """The hash of a volume whose slices, in order, are files of these hashes (a frame follows after "!").
 
-    Of a single whole file the same as :func:`content_of_file`.
+    For a single whole file the same as :func:`content_of_file`.
     """
     parts = list(hashes)
     one = len(parts) == 1 and "!" not in parts[0]
@@ -48,20 +48,20 @@ def content_of_slices(hashes: Iterable[str], region: Region | None) -> str:
 
 
 def content_of_pixels(image: Image, region: Region | None = None) -> str:
-    """Of an image that is a row of an array."""
+    """The hash of an image that is a row of an array."""
     return content_of_part(content_hash(image.pixels.tobytes()), region)
 
 
 def content_of_volume(volume: Volume, region: Region | None = None) -> str:
-    """Of a volume that is an array, or a row of one."""
+    """The hash of a volume that is an array, or a row of one."""
     return content_of_part(hash_of_volume(volume), region)
 
 
 def hash_of_volume(volume: Volume) -> str:
-    """Of all voxels of an array, as :func:`content_of_part` takes it."""
+    """The hash of all voxels of an array, for :func:`content_of_part`."""
     return content_hash(volume.voxels.tobytes())
 
 
 def content_of_numbers(values: tuple[float, ...]) -> str:
-    """Of a table's row."""
+    """The hash of a table's row."""
     return content_hash(repr(values).encode())

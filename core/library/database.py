@@ -1,4 +1,4 @@
-"""Opening the catalogue's SQLite file safely: versions, one writer, plain errors."""
+"""Open the catalogue's SQLite file safely: versions, one writer, errors in the user's words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.records import CATALOGUE
 
-#: Writers wait this long for each other before they give up.
+#: Writers wait this many seconds for each other before they fail.
 BUSY_S = 30
 _PART = 10_000
 
@@ -29,7 +29,7 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
     A library in such a folder is opened as immutable: SQLite's write-ahead log would need to make files.
     """
 
-    def opened() -> sqlite3.Connection:
+    def open_connection() -> sqlite3.Connection:
         if writable:
             return sqlite3.connect(file, timeout=BUSY_S, check_same_thread=False)
         log = file.with_name(file.name + "-wal")
@@ -37,7 +37,7 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
         uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
 
-    engine = sa.create_engine("sqlite://", creator=opened, poolclass=sa.QueuePool)
+    engine = sa.create_engine("sqlite://", creator=open_connection, poolclass=sa.QueuePool)
 
     @sa.event.listens_for(engine, "connect")
     def _settings(connection: sqlite3.Connection, _record: object) -> None:
@@ -58,7 +58,7 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
 
 @contextlib.contextmanager
 def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
-    """A write transaction: all of it is kept, or none; waits for another writer."""
+    """A write transaction: all of it is stored, or nothing; waits for another writer."""
     with (
         plain_errors(file),
         engine.connect().execution_options(writing=True) as connection,
@@ -69,7 +69,7 @@ def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def plain_errors(file: Path) -> Iterator[None]:
-    """Say in words what SQLite or the disk could not do with the library ``file`` belongs to."""
+    """Turn errors of SQLite or the disk into errors that name the library ``file`` belongs to."""
     library = file.parent
     try:
         yield
@@ -77,23 +77,23 @@ def plain_errors(file: Path) -> Iterator[None]:
         raise plain_error(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
-            tr_lazy("Another program changed {library} at the same moment.", library=library.name),
+            tr_lazy("Another program changed {library} at the same time.", library=library.name),
             "Try again.",
         ) from error
     except DatabaseError as error:
-        raise _damaged(file, str(error.orig)) from error
+        raise _damage_error(file, str(error.orig)) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise _damaged(file, tr_lazy("a text in it cannot be read")) from error
+        raise _damage_error(file, tr_lazy("a text in it cannot be read")) from error
     except OSError as error:
         raise plain_error(library, error.strerror or str(error)) from error
 
 
-def not_writable(library: Path) -> SemblanceError:
-    """What a person hears who wants to change a library that only can be read."""
+def not_writable_error(library: Path) -> SemblanceError:
+    """The error for a change of a library that can only be read."""
     if disk_is_full(library):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
-            "Free some space and open the library again; what was finished is kept.",
+            "Free some space and open the library again. Finished work is saved.",
         )
     return SemblanceError(
         tr_lazy("The library {library} cannot be written to.", library=library),
@@ -101,44 +101,44 @@ def not_writable(library: Path) -> SemblanceError:
     )
 
 
-def _damaged(file: Path, what: str) -> BadInput:
+def _damage_error(file: Path, what: str) -> BadInput:
     return BadInput(
         tr_lazy("The catalogue {file} is damaged: {what}.", file=file, what=what),
-        "Save what can be read of it (semblance doctor LIB --repair, or File > Verify "
+        "Recover the readable part (semblance doctor LIB --repair, or File > Verify "
         "library…), or restore a backup.",
     )
 
 
-#: SQLite cannot even open a catalogue for writing with less than this: it makes files beside it.
+#: With less free space SQLite cannot open a catalogue for writing, because it makes files beside it.
 LEAST_FREE = 128 << 10
 
 
 def disk_is_full(place: Path) -> bool:
-    """Whether the disk holding ``place`` is full, as far as it tells."""
-    there = next((path for path in (place, *place.parents) if path.exists()), place)
+    """Whether the disk holding ``place`` is full, as far as the system reports it."""
+    existing = next((path for path in (place, *place.parents) if path.exists()), place)
     try:
-        return shutil.disk_usage(there).free < LEAST_FREE
+        return shutil.disk_usage(existing).free < LEAST_FREE
     except OSError:
         return False
 
 
 def plain_error(library: Path, what: str) -> SemblanceError:
-    """What SQLite or the system said of the disk or file, for a person."""
+    """The error for a message of SQLite or of the system about the disk or the file."""
     low = what.lower()
     if "full" in low or "no space" in low or ("disk i/o" in low and disk_is_full(library)):
         return SemblanceError(
             tr_lazy("The disk holding {library} is full.", library=library),
-            "Free some space and start again; what was finished is kept.",
+            "Free some space and start again. Finished work is saved.",
         )
     if "readonly" in low or "read-only" in low or "permission" in low:
-        return not_writable(library)
+        return not_writable_error(library)
     if "unable to open" in low:
         return SemblanceError(
             tr_lazy("The catalogue of {library} cannot be opened.", library=library),
-            "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
+            "Check its permissions. If the disk is write-protected, copy the library to another disk.",
         )
     if "could not decode" in low:
-        return _damaged(library / CATALOGUE, tr_lazy("a text in it cannot be read"))
+        return _damage_error(library / CATALOGUE, tr_lazy("a text in it cannot be read"))
     if "locked" in low:
         return SemblanceError(
             tr_lazy("The library {library} is busy in another program.", library=library.name),
@@ -162,11 +162,11 @@ def create_tables(file: Path) -> None:
 
 
 def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
-    """Bring an older catalogue up to date; refuse a newer or half-written one.
+    """Migrate an older catalogue; refuse a newer or incomplete one.
 
     Raises:
         BadInput: no version in it, or one this program does not know yet.
-        SemblanceError: it would have to be brought up to date but cannot be written.
+        SemblanceError: it has to be migrated but cannot be written.
     """
     with plain_errors(file):
         try:
@@ -179,14 +179,14 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
         if version is None:
             raise BadInput(
                 tr_lazy("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
-                "It may be half written; restore a backup, or make a new library from the images.",
+                "It may be incomplete. Restore a backup, or make a new library from the images.",
             )
         if version > schema.VERSION:
-            raise made_by_newer(file, version)
+            raise newer_version_error(file, version)
         if version < schema.READABLE_FROM and not writable:
             raise SemblanceError(
                 tr_lazy(
-                    "{parent} was made by an older Semblance and cannot be changed here.",
+                    "{parent} was made by an older version of Semblance and cannot be changed here.",
                     parent=file.parent.name,
                 ),
                 "Open it once where it can be written to.",
@@ -195,11 +195,12 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
             _migrate(engine, file)
 
 
-def made_by_newer(file: Path, version: int) -> BadInput:
-    """What a person hears whose library this version does not know yet."""
+def newer_version_error(file: Path, version: int) -> BadInput:
+    """The error for a library of a newer version of the program."""
     return BadInput(
         tr_lazy(
-            "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to {version2}).",
+            "{parent} was made by a newer version of Semblance (catalogue {version}; this version"
+            " reads up to {version2}).",
             parent=file.parent.name,
             version=version,
             version2=schema.VERSION,
@@ -211,12 +212,12 @@ def made_by_newer(file: Path, version: int) -> BadInput:
 def _version(connection: sa.Connection, file: Path) -> int | None:
     found = connection.execute(sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")).scalar()
     if found is not None and not str(found).isdecimal():
-        raise _damaged(file, tr_lazy("its version is '{found}'", found=found))
+        raise _damage_error(file, tr_lazy("its version is '{found}'", found=found))
     return None if found is None else int(found)
 
 
 def _migrate(engine: sa.Engine, file: Path) -> None:
-    """From whatever version there is once nobody else writes, in one transaction."""
+    """Migrate from the stored version in one transaction, after other writers have finished."""
     with transaction(engine, file) as connection:
         version = _version(connection, file)
         if version is None or version >= schema.VERSION:
@@ -229,6 +230,6 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
         )
 
 
-def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """``values`` in parts of which each fits into a statement: SQLite allows 32,766 values in one."""
+def in_batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """``values`` in batches that fit into a statement: SQLite allows 32,766 values in one."""
     return (values[start : start + _PART] for start in range(0, len(values), _PART))

@@ -1,4 +1,4 @@
-"""The library's own record of what left it: one line an export, with who did it, no patient named."""
+"""The log of a library's exports: one line for each export, with its author and without patient data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.records import CATALOGUE, account, now
 
 FILE = "exports.log"
-#: Exports that are listed at most, the newest of them.
+#: Number of the newest exports that are listed at most.
 LISTED = 10_000
 _MAX_BYTES = 64 << 20
 
@@ -21,11 +21,11 @@ _MAX_BYTES = 64 << 20
 def log_export(
     library: Path | None, what: str, kind: str, *, identified: bool = False, files: int = 1
 ) -> None:
-    """Add a line to the log of ``library``: when, by which account of this machine, ``what`` was exported, as
-    which ``kind`` of file, and whether it was ``identified``. Names of files are left out: they are often
-    called after patients.
+    """Add a line to the log of ``library``: when and by which account of this machine ``what`` was exported, as
+    which ``kind`` of file, and whether it was ``identified``. File names are left out, because they often
+    contain patients' names.
 
-    A library that only can be read has no log of its own, nor has what was made without one (``None``).
+    Nothing is logged for a library that can only be read, or without a library (``None``).
 
     Raises:
         SemblanceError: the file was exported, but the log could not be written.
@@ -38,7 +38,7 @@ def log_export(
     line: dict[str, Any] = {"time": now(), "by": account(), "what": what, "kind": kind.lstrip(".")}
     line |= {"identified": identified, "files": files}
     try:
-        # One write of one short line: programs that export at once do not mix theirs.
+        # A single write of a short line is not interleaved with the line of another program.
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             os.write(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
@@ -48,16 +48,16 @@ def log_export(
     except OSError as error:
         raise SemblanceError(
             tr_lazy(
-                "The export is written, but {file} could not note it: {reason}.",
+                "The file was exported, but the export could not be logged in {file}: {reason}.",
                 file=file,
                 reason=error.strerror or error,
             ),
-            "Free some space, or look who may write to the library.",
+            "Free some space, or check the permissions of the library.",
         ) from error
 
 
 def read_exports(library: Path) -> list[Mapping[str, Any]]:
-    """The noted exports, oldest first; lines that cannot be read are told as damaged.
+    """The logged exports, oldest first; lines that cannot be read are reported as damaged.
 
     Raises:
         SemblanceError: the log cannot be read.
@@ -72,7 +72,7 @@ def read_exports(library: Path) -> list[Mapping[str, Any]]:
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
-            "Look who may read the library.",
+            "Check the permissions of the library.",
         ) from error
     return [_entry(line) for line in lines[-LISTED:] if line.strip()]
 

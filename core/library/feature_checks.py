@@ -1,4 +1,4 @@
-"""Whether the numbers of feature sets are those that were written, and what to do where they are not."""
+"""Check that the stored values of feature sets are those that were written, and clear those that are not."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from semblance.core.tasks import SILENT, Reporter
 
 @dataclass(frozen=True)
 class StoreState:
-    """What reading a whole feature set gave.
+    """The result of reading a whole feature set.
 
-    ``description``: whether the store's own description can be used; ``checked``: chunks carry check sums;
+    ``description``: whether the store's own description can be used; ``checked``: chunks carry checksums;
     ``damaged``: numbers of the chunks that cannot be read, lack rows, or are not the ones that were written;
-    ``cases`` in them; ``sound`` cases.
+    ``cases``: cases in those chunks; ``intact``: cases in the others.
     """
 
     description: bool
     checked: bool
     damaged: tuple[int, ...]
     cases: int
-    sound: int
+    intact: int
 
 
 def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT) -> StoreState:
@@ -44,7 +44,7 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     counts = {number: int((rows >= 0).sum()) for number, rows in known.items()}
     needed = sorted(number for number, count in counts.items() if count)
     store = features.store_of(feature_set)
-    array = _opened(store, len(feature_set.columns), max(needed, default=-1) + 1)
+    array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
     if array is None:
         lost = sum(counts.values())
         return StoreState(False, False, tuple(needed), lost, 0)
@@ -53,14 +53,14 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     for done, number in enumerate(needed):
         reporter.check_cancelled()
         reporter.progress(done, len(needed), tr_lazy("Checking {feature_set}", feature_set=feature_set.name))
-        if not _sound(array, number, known[number]) or _changed(features, feature_set, number, sums):
+        if not _is_intact(array, number, known[number]) or _is_changed(features, feature_set, number, sums):
             damaged.append(number)
     lost = sum(counts[number] for number in damaged)
     checked = any(type(codec).__name__ == "Crc32cCodec" for codec in array.metadata.codecs)
     return StoreState(True, checked, tuple(damaged), lost, sum(counts.values()) - lost)
 
 
-def _opened(store: Path, width: int, chunks: int) -> Any:
+def _open_array(store: Path, width: int, chunks: int) -> Any:
     import zarr
 
     try:
@@ -76,7 +76,7 @@ def _opened(store: Path, width: int, chunks: int) -> Any:
     return array if fits and array.chunks == (CHUNK, max(1, width)) else None
 
 
-def _sound(array: Any, number: int, rows: npt.NDArray[np.int64]) -> bool:
+def _is_intact(array: Any, number: int, rows: npt.NDArray[np.int64]) -> bool:
     try:
         values = array[number * CHUNK : number * CHUNK + len(rows)]
     except Exception:  # noqa: BLE001 - the codecs' own libraries raise what they like
@@ -84,11 +84,11 @@ def _sound(array: Any, number: int, rows: npt.NDArray[np.int64]) -> bool:
     there = values[rows >= 0]
     if there.dtype == np.float32:
         return not np.isnan(there).all(axis=1).any()
-    # A row of a table may miss every value; a chunk whose file is gone is told by its file.
+    # A row of a table may have no value at all, so a lost chunk is recognised by its missing file.
     return chunk_file(Path(str(array.store.root)), number).is_file()
 
 
-def _changed(features: FeatureSets, feature_set: FeatureSet, number: int, sums: Mapping[int, int]) -> bool:
+def _is_changed(features: FeatureSets, feature_set: FeatureSet, number: int, sums: Mapping[int, int]) -> bool:
     try:
         return features.is_changed(feature_set, number, sums)
     except OSError:
@@ -96,28 +96,28 @@ def _changed(features: FeatureSets, feature_set: FeatureSet, number: int, sums: 
 
 
 def clear_chunks(catalogue: Catalogue, feature_set: FeatureSet, numbers: Collection[int]) -> None:
-    """The cases in these chunks have no numbers any more and wait to be extracted again."""
-    with catalogue.writing() as connection:
-        here = feature_chunks.c.feature_set == feature_set.id
+    """Remove the features of the cases in these chunks, so that they are extracted again."""
+    with catalogue.transaction() as connection:
+        in_feature_set = feature_chunks.c.feature_set == feature_set.id
         for number in numbers:
-            one = sa.and_(here, feature_chunks.c.chunk == number)
+            one = sa.and_(in_feature_set, feature_chunks.c.chunk == number)
             known = connection.execute(sa.select(feature_chunks.c.case_rows).where(one)).scalar()
             if known is not None:
-                gone = np.full(len(known) // 8, NO_CASE, dtype=np.int64)
-                connection.execute(feature_chunks.update().where(one).values(case_rows=gone.tobytes()))
+                cleared = np.full(len(known) // 8, NO_CASE, dtype=np.int64)
+                connection.execute(feature_chunks.update().where(one).values(case_rows=cleared.tobytes()))
 
 
 def clear_unknown_rows(catalogue: Catalogue) -> int:
-    """Rows of stores that stand for cases the catalogue does not know are let go; how many there were."""
-    with catalogue.writing() as connection:
+    """Clear rows of stores that belong to cases the catalogue does not have; the number of them."""
+    with catalogue.transaction() as connection:
         known = np.fromiter(connection.execute(sa.select(cases.c.id)).scalars(), dtype=np.int64)
         found = 0
         for chunk in connection.execute(sa.select(feature_chunks)).all():
             rows = np.frombuffer(chunk.case_rows, dtype=np.int64).copy()
-            strange = (rows >= 0) & ~np.isin(rows, known)
-            if strange.any():
-                found += int(strange.sum())
-                rows[strange] = NO_CASE
+            unknown = (rows >= 0) & ~np.isin(rows, known)
+            if unknown.any():
+                found += int(unknown.sum())
+                rows[unknown] = NO_CASE
                 one = sa.and_(
                     feature_chunks.c.feature_set == chunk.feature_set, feature_chunks.c.chunk == chunk.chunk
                 )
@@ -126,18 +126,18 @@ def clear_unknown_rows(catalogue: Catalogue) -> int:
 
 
 def count_unknown_rows(catalogue: Catalogue) -> int:
-    """How many rows of stores stand for cases the catalogue does not know."""
+    """The number of rows of stores that belong to cases the catalogue does not have."""
     known = np.array([r.id for r in catalogue.read(sa.select(cases.c.id))], dtype=np.int64)
     chunks = catalogue.read(sa.select(feature_chunks.c.case_rows))
-    every = [np.frombuffer(chunk.case_rows, dtype=np.int64) for chunk in chunks]
-    return sum(int(((rows >= 0) & ~np.isin(rows, known)).sum()) for rows in every)
+    all_rows = [np.frombuffer(chunk.case_rows, dtype=np.int64) for chunk in chunks]
+    return sum(int(((rows >= 0) & ~np.isin(rows, known)).sum()) for rows in all_rows)
 
 
 def rewrite_description(features: FeatureSets, feature_set: FeatureSet, dtype: str) -> None:
-    """Write the description of a store anew, as the catalogue knows it, so that its chunks can be read.
+    """Write the description of a store again from the catalogue, so that its chunks can be read.
 
-    The old description must have been moved away. Whether its chunks carry check sums is found by trying;
-    where none can be read, those that are made again will.
+    The old description must have been moved away. Whether the chunks carry checksums is found by reading them;
+    where none can be read, new chunks will carry them.
     """
     known = features.chunk_rows(feature_set)
     store, width = features.store_of(feature_set), len(feature_set.columns)
@@ -150,7 +150,7 @@ def rewrite_description(features: FeatureSets, feature_set: FeatureSet, dtype: s
 
 
 def dtype_of(store: Path) -> str | None:
-    """The kind of number a store's description names; ``None`` where it cannot be read."""
+    """The data type that a store's description names; ``None`` where it cannot be read."""
     try:
         found = json.loads((store / DESCRIPTION).read_text(encoding="utf-8")).get("data_type")
     except (OSError, ValueError, AttributeError):

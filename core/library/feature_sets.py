@@ -1,4 +1,4 @@
-"""Feature sets: which extractor made which numbers of which cases, and the zarr stores holding them."""
+"""Feature sets: which extractor measured which features of which cases, and the zarr stores that hold them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
-from semblance.core.library.feature_stores import create_store, sum_of_chunk
+from semblance.core.library.feature_stores import chunk_checksum, create_store
 from semblance.core.library.records import CHUNK, FeatureSet, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
@@ -27,8 +27,8 @@ class FeatureSets:
         self._catalogue, self._folder = catalogue, folder
 
     def all(self) -> list[FeatureSet]:
-        """The feature sets in the order they were made."""
-        return _all(self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id)))
+        """The feature sets, oldest first."""
+        return _records(self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id)))
 
     def get(self, name: str | None) -> FeatureSet:
         """The set called ``name``; without a name the only one there is.
@@ -69,15 +69,15 @@ class FeatureSets:
         *,
         dtype: str,
     ) -> FeatureSet:
-        """The set called ``name``, made now unless it is there with the same extractor and settings.
+        """The set called ``name``, created unless it exists with the same extractor and settings.
 
         Raises:
-            BadArguments: ``name`` is taken by numbers made otherwise.
+            BadArguments: a set of that name has another extractor or other settings.
         """
-        with self._catalogue.writing() as connection:
-            for known in _all(connection.execute(sa.select(feature_sets)).all()):
+        with self._catalogue.transaction() as connection:
+            for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
-                    return _same(known, extractor, version, settings, columns)
+                    return _check_same(known, extractor, version, settings, columns)
             row = connection.execute(
                 feature_sets.insert().values(
                     name=name,
@@ -97,60 +97,60 @@ class FeatureSets:
         return made
 
     def store_of(self, feature_set: FeatureSet) -> Path:
-        """The folder holding the numbers of ``feature_set``."""
+        """The folder of the store of ``feature_set``."""
         return self._folder / f"{feature_set.id}.zarr"
 
-    def _array(self, feature_set: FeatureSet, mode: str) -> Any:
+    def _open_array(self, feature_set: FeatureSet, mode: str) -> Any:
         import zarr
 
         store, width = self.store_of(feature_set), len(feature_set.columns)
         try:
-            # Only the form we write: others may hold objects, which would have to be unpickled.
+            # Only format 3, which we write: others may hold objects, which would have to be unpickled.
             array = zarr.open_array(store, mode=mode, zarr_format=3)
         except (FileNotFoundError, KeyError, ValueError, TypeError) as error:
-            raise _damaged(feature_set, store) from error
+            raise _damage_error(feature_set, store) from error
         except OSError as error:
-            raise _closed(feature_set, store, error) from error
-        # What a store says of itself is not trusted: a block as large as it likes would be read whole.
+            raise _read_error(feature_set, store, error) from error
+        # The store's own shape is not trusted: an arbitrarily large block would be read whole.
         fits = array.ndim == 2 and array.shape[1] == width and array.chunks == (CHUNK, max(1, width))
         if not fits or array.dtype.kind != "f":
-            raise _damaged(feature_set, store)
+            raise _damage_error(feature_set, store)
         return array
 
-    def _select(self, feature_set: FeatureSet, array: Any, rows: Any) -> npt.NDArray[Any]:
+    def _read_rows(self, feature_set: FeatureSet, array: Any, rows: Any) -> npt.NDArray[Any]:
         """``rows`` (positions or a slice) of the store.
 
         Raises:
-            BadInput: what should be there is lost or damaged.
+            BadInput: they are lost or damaged.
         """
         try:
             values: npt.NDArray[Any] = array[rows] if isinstance(rows, slice) else array.oindex[rows]
         except OSError as error:
-            raise _closed(feature_set, self.store_of(feature_set), error) from error
+            raise _read_error(feature_set, self.store_of(feature_set), error) from error
         except Exception as error:
             # The codecs' own libraries raise what they like.
-            raise _damaged(feature_set, self.store_of(feature_set)) from error
+            raise _damage_error(feature_set, self.store_of(feature_set)) from error
         return values
 
-    def _refuse_changed(
+    def _check_unchanged(
         self, feature_set: FeatureSet, numbers: Collection[int], sums: Mapping[int, int]
     ) -> None:
         store = self.store_of(feature_set)
         try:
             changed = any(self.is_changed(feature_set, number, sums) for number in numbers)
         except OSError as error:
-            raise _closed(feature_set, store, error) from error
+            raise _read_error(feature_set, store, error) from error
         if changed:
-            raise _damaged(feature_set, store)
+            raise _damage_error(feature_set, store)
 
-    def _checked(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Extractors never give a row of NaN, but a chunk without a sum whose file was lost reads as such."""
+    def _check_values(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Refuse rows of NaN: extractors never give one, but a lost chunk without a checksum reads as such."""
         if values.dtype == np.float32 and np.isnan(values).all(axis=1).any():
-            raise _damaged(feature_set, self.store_of(feature_set))
+            raise _damage_error(feature_set, self.store_of(feature_set))
         return values
 
     def chunk_rows(self, feature_set: FeatureSet) -> dict[int, npt.NDArray[np.int64]]:
-        """Chunk number -> ids of the cases in its rows."""
+        """Chunk number -> (n,) ids of the cases in its rows."""
         query = sa.select(feature_chunks.c.chunk, feature_chunks.c.case_rows).where(
             feature_chunks.c.feature_set == feature_set.id
         )
@@ -162,21 +162,21 @@ class FeatureSets:
         Raises:
             OSError: it cannot be read.
         """
-        return number in sums and sum_of_chunk(self.store_of(feature_set), number) != sums[number]
+        return number in sums and chunk_checksum(self.store_of(feature_set), number) != sums[number]
 
     def chunk_sums(self, feature_set: FeatureSet) -> dict[int, int]:
-        """Chunk number -> the end of its file; none of chunks written before version 6."""
+        """Chunk number -> checksum of its file; chunks written before version 6 have none."""
         query = sa.select(feature_chunks.c.chunk, feature_chunks.c.file_sum).where(
             feature_chunks.c.feature_set == feature_set.id, feature_chunks.c.file_sum.is_not(None)
         )
         return {r.chunk: r.file_sum for r in self._catalogue.read(query)}
 
     def cases_of(self, feature_set: FeatureSet) -> npt.NDArray[np.int64]:
-        """(n,) ids of the cases whose current content has numbers, ascending."""
+        """(n,) ids of the cases whose current content has features, ascending."""
         return np.sort(self._positions(feature_set)[0])
 
-    def waiting(self, feature_set: FeatureSet, *, images: bool) -> npt.NDArray[np.int64]:
-        """(n,) ids of cases without numbers and without a recorded failure on their present content.
+    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool) -> npt.NDArray[np.int64]:
+        """(n,) ids of cases without features and without a recorded failure on their present content.
 
         ``images``: cases that have an image, else rows of tables.
         """
@@ -207,27 +207,26 @@ class FeatureSets:
     ) -> int:
         """Add one chunk: ``rows`` (n <= CHUNK,) ids and ``values`` (n, d); then count it.
 
-        ``failures``: (case id, content, reason); an empty content is tried again next time. ``contents`` are
-        what the cases of ``rows`` showed when they were read: those that were taken out or show something
-        else by now are left out. Returns how many cases were counted.
+        ``failures``: (case id, content, reason); a case with an empty content is tried again next time.
+        ``contents`` are the content hashes of the cases of ``rows`` when they were read: cases that were removed
+        or changed since then are left out. Returns the number of cases that were counted.
 
-        The catalogue counts the chunk only after its numbers are written, so a process killed in between
-        leaves nothing half counted; the write transaction around both keeps two programs from taking the
-        same chunk.
+        The catalogue counts the chunk only after its values are written, so a process killed in between leaves
+        no incomplete chunk. The write transaction around both keeps two programs from writing the same chunk.
         """
-        with self._catalogue.writing() as connection:
+        with self._catalogue.transaction() as connection:
             known = {
                 r.chunk: np.frombuffer(r.case_rows, dtype=np.int64)
                 for r in connection.execute(
                     sa.select(feature_chunks).where(feature_chunks.c.feature_set == feature_set.id)
                 )
             }
-            showing = _contents(connection, [*rows.tolist(), *(case for case, _, _ in failures)])
-            new = np.array([int(row) in showing for row in rows], dtype=bool)
+            current = _current_contents(connection, [*rows.tolist(), *(case for case, _, _ in failures)])
+            new = np.array([int(row) in current for row in rows], dtype=bool)
             if known:
                 new &= ~np.isin(rows, np.concatenate(list(known.values())))
             if contents is not None:
-                new &= np.array([showing.get(int(r)) == c for r, c in zip(rows, contents, strict=True)], bool)
+                new &= np.array([current.get(int(r)) == c for r, c in zip(rows, contents, strict=True)], bool)
             if new.any():
                 number = max(known, default=-1) + 1
                 self._write(feature_set, number, values[new])
@@ -236,7 +235,7 @@ class FeatureSets:
                         feature_set=feature_set.id,
                         chunk=number,
                         case_rows=rows[new].astype(np.int64).tobytes(),
-                        file_sum=sum_of_chunk(self.store_of(feature_set), number),
+                        file_sum=chunk_checksum(self.store_of(feature_set), number),
                     )
                 )
                 connection.execute(
@@ -246,18 +245,18 @@ class FeatureSets:
                     ),
                     [{"row": row} for row in rows[new].tolist()],
                 )
-            told = [
+            recorded = [
                 {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
                 for case, content, reason in failures
-                if case in showing
+                if case in current
             ]
-            if told:
-                connection.execute(feature_failures.insert().prefix_with("OR REPLACE"), told)
+            if recorded:
+                connection.execute(feature_failures.insert().prefix_with("OR REPLACE"), recorded)
         return int(new.sum())
 
     def _write(self, feature_set: FeatureSet, number: int, values: npt.NDArray[Any]) -> None:
-        # A chunk may miss every value, and has a file all the same: one that is gone is noticed.
-        array = self._array(feature_set, "r+").with_config({"write_empty_chunks": True})
+        # Write a file also for a chunk without any value, so that a missing file is noticed.
+        array = self._open_array(feature_set, "r+").with_config({"write_empty_chunks": True})
         needed = (number + 1) * CHUNK
         if array.shape[0] < needed:
             array.resize((needed, array.shape[1]))
@@ -266,9 +265,9 @@ class FeatureSets:
         array[number * CHUNK : needed] = block
 
     def forget(self, case_rows: Sequence[int]) -> None:
-        """Cases whose image changed have no numbers any more: every set extracts them anew."""
+        """Remove the features of cases whose image changed, so that every set extracts them again."""
         if len(case_rows):
-            with self._catalogue.writing() as connection:
+            with self._catalogue.transaction() as connection:
                 clear_features(connection, case_rows)
 
     def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
@@ -287,81 +286,81 @@ class FeatureSets:
     def read(
         self, feature_set: FeatureSet, case_rows: npt.NDArray[np.int64] | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """(n,) case ids, ascending, and their numbers (n, d): all of the set, or those of ``case_rows``."""
+        """(n,) case ids, ascending, and their values (n, d): all of the set, or those of ``case_rows``."""
         ids, positions = self._positions(feature_set)
         if case_rows is not None:
-            wanted = np.isin(ids, case_rows)
-            ids, positions = ids[wanted], positions[wanted]
+            requested = np.isin(ids, case_rows)
+            ids, positions = ids[requested], positions[requested]
         order = np.argsort(ids)
         ids, positions = ids[order], positions[order]
-        array = self._array(feature_set, "r")
+        array = self._open_array(feature_set, "r")
         if len(positions) == 0:
             return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
         numbers = np.unique(positions // CHUNK).tolist()
-        self._refuse_changed(feature_set, numbers, self.chunk_sums(feature_set))
+        self._check_unchanged(feature_set, numbers, self.chunk_sums(feature_set))
         if len(positions) * 2 > array.shape[0]:
-            values = self._select(feature_set, array, slice(None))
+            values = self._read_rows(feature_set, array, slice(None))
             if len(positions) < len(values) or (positions != np.arange(len(values))).any():
                 values = values[positions]
         else:
-            values = self._select(feature_set, array, positions)
-        return ids, self._checked(feature_set, values)
+            values = self._read_rows(feature_set, array, positions)
+        return ids, self._check_values(feature_set, values)
 
     def blocks(self, feature_set: FeatureSet, chunks: int = 16) -> Any:
-        """Yield (case ids, numbers) of the whole set, ``chunks`` chunks at a time."""
-        array = self._array(feature_set, "r")
+        """Yield (case ids, values) of the whole set, ``chunks`` chunks at a time."""
+        array = self._open_array(feature_set, "r")
         known, sums = self.chunk_rows(feature_set), self.chunk_sums(feature_set)
         numbers = sorted(known)
         for start in range(0, len(numbers), chunks):
             part = numbers[start : start + chunks]
-            self._refuse_changed(feature_set, [n for n in part if (known[n] >= 0).any()], sums)
-            block = self._select(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
+            self._check_unchanged(feature_set, [n for n in part if (known[n] >= 0).any()], sums)
+            block = self._read_rows(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
             if len(block) < (part[-1] + 1 - part[0]) * CHUNK:
-                raise _damaged(feature_set, self.store_of(feature_set))
+                raise _damage_error(feature_set, self.store_of(feature_set))
             ids = np.full(len(block), -1, dtype=np.int64)
             for number in part:
                 offset = (number - part[0]) * CHUNK
                 ids[offset : offset + len(known[number])] = known[number]
-            kept = ids >= 0
-            yield ids[kept], self._checked(feature_set, block[kept])
+            valid = ids >= 0
+            yield ids[valid], self._check_values(feature_set, block[valid])
 
     def _positions(self, feature_set: FeatureSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Ids of cases and their rows in the store, unordered."""
         ids: list[npt.NDArray[np.int64]] = []
         positions: list[npt.NDArray[np.int64]] = []
         for number, rows in self.chunk_rows(feature_set).items():
-            kept = np.flatnonzero(rows >= 0)
-            ids.append(rows[kept])
-            positions.append(kept + number * CHUNK)
+            valid = np.flatnonzero(rows >= 0)
+            ids.append(rows[valid])
+            positions.append(valid + number * CHUNK)
         if not ids:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         return np.concatenate(ids), np.concatenate(positions).astype(np.int64)
 
 
-def _all(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
+def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
     return [
         FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
         for r in rows
     ]
 
 
-def _same(
+def _check_same(
     known: FeatureSet,
     extractor: str,
     version: int,
     settings: Mapping[str, Any],
     columns: Sequence[tuple[str, str]],
 ) -> FeatureSet:
-    """``known``, if it was made just so.
+    """``known``, if it has this extractor and these settings and columns.
 
     Raises:
-        BadArguments: it was made otherwise.
+        BadArguments: it has not.
     """
-    wanted = (extractor, version, dict(settings), tuple(columns))
-    if (known.extractor, known.version, dict(known.settings), known.columns) != wanted:
+    requested = (extractor, version, dict(settings), tuple(columns))
+    if (known.extractor, known.version, dict(known.settings), known.columns) != requested:
         raise BadArguments(
             tr_lazy(
-                "The feature set '{known}' was made otherwise (by {extractor} {version}).",
+                "The feature set '{known}' has another extractor or other settings ({extractor} {version}).",
                 known=known.name,
                 extractor=known.extractor,
                 version=known.version,
@@ -371,28 +370,28 @@ def _same(
     return known
 
 
-def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
-    """What the cases ``rows`` show now; those taken out are not in it."""
+def _current_contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
+    """Row -> current content hash of the cases ``rows`` that the catalogue still has."""
     found = connection.execute(sa.select(cases.c.id, cases.c.content).where(cases.c.id.in_(rows)))
     return {r.id: r.content for r in found.all()}
 
 
-def _closed(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
+def _read_error(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
     return BadInput(
         tr_lazy(
-            "The numbers of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
+            "The features of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
             feature_set=feature_set.name,
             store=store,
             reason=error.strerror or error,
         ),
-        "Look who may read it and whether its disk is there; `semblance doctor LIB` says more.",
+        "Check its permissions and that its disk is connected. `semblance doctor LIB` gives details.",
     )
 
 
-def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
+def _damage_error(feature_set: FeatureSet, store: Path) -> BadInput:
     return BadInput(
         tr_lazy(
-            "The numbers of the feature set '{feature_set}' ({store}) are lost or damaged.",
+            "The features of the feature set '{feature_set}' ({store}) are lost or damaged.",
             feature_set=feature_set.name,
             store=store,
         ),

@@ -1,4 +1,4 @@
-"""The zarr stores that hold the numbers of feature sets: a folder each, with a file for every chunk."""
+"""The zarr stores that hold the values of feature sets: a folder each, with a file for every chunk."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from semblance.core.library.records import CHUNK
 
-#: What describes a store.
+#: The file that describes a store.
 DESCRIPTION = "zarr.json"
 _SUM_BYTES = 4
 
 
 def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: bool = True) -> None:
-    """An empty store; ``checked``: each chunk carries a CRC-32C, and one that no longer agrees is not read.
+    """Create an empty store; ``checked``: each chunk carries a CRC-32C, and is not read where it does not agree.
 
-    Stores made before there were such sums have none.
+    Older stores have no such checksums.
     """
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
@@ -32,14 +32,14 @@ def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: boo
 
 
 def chunk_file(store: Path, number: int) -> Path:
-    """Where zarr keeps a chunk of a store."""
+    """The file of a chunk of a store."""
     return store / "c" / str(number) / "0"
 
 
-def sum_of_chunk(store: Path, number: int) -> int | None:
+def chunk_checksum(store: Path, number: int) -> int | None:
     """The last bytes of a chunk's file, its CRC-32C where it has one; ``None`` where there is no such file.
 
-    The catalogue keeps it: a chunk that is whole, but another one or an older one, is not taken for this.
+    The catalogue stores it, so that an intact file of another chunk or of an older one is recognised.
     """
     try:
         with chunk_file(store, number).open("rb") as file:

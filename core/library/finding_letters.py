@@ -1,4 +1,4 @@
-"""One short sign for each finding, so that none is told by its colour alone."""
+"""A letter for each finding, so that no finding is shown by its colour alone."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 def finding_letters(findings: Sequence[str]) -> dict[str, str]:
-    """A sign for each of ``findings``, all different: a letter of its name where one is free.
+    """A letter for each of ``findings``, all different: a letter of its name where one is free.
 
-    Earlier findings choose first. When every letter and digit is taken, signs of two characters follow.
+    Earlier findings choose first. When every letter and digit is used, two characters follow.
     """
     taken: set[str] = set()
     letters: dict[str, str] = {}
     for finding in findings:
         if finding not in letters:
-            letters[finding] = next(sign for sign in _wishes(finding) if sign not in taken)
+            letters[finding] = next(letter for letter in _candidates(finding) if letter not in taken)
             taken.add(letters[finding])
     return letters
 
 
-def _wishes(finding: str) -> Iterator[str]:
-    own = [letter.upper()[0] for letter in finding if letter.isalnum()]
-    starts = [word.upper()[0] for word in finding.split() if word[0].isalnum()]
-    yield from starts
-    yield from (letter for letter in own if letter.isalpha())
-    yield from own
+def _candidates(finding: str) -> Iterator[str]:
+    characters = [letter.upper()[0] for letter in finding if letter.isalnum()]
+    initials = [word.upper()[0] for word in finding.split() if word[0].isalnum()]
+    yield from initials
+    yield from (letter for letter in characters if letter.isalpha())
+    yield from characters
     yield from string.ascii_uppercase
     yield from string.digits[1:]
-    yield from _pairs(own[:1] or ["X"])
+    yield from _pairs(characters[:1] or ["X"])
 
 
 def _pairs(first: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The judgements a library keeps, each in the ledger it was made in."""
+"""The judgements of a library, each in its ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class JudgementTable:
         self._catalogue, self.ledger = catalogue, ledger
 
     def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
-        """(id, judgement, its place among those undone or ``None``) in the order they were made."""
+        """(id, judgement, its position among the undone ones or ``None``), oldest first."""
         t = judgements
         rows = self._catalogue.read(sa.select(t).where(t.c.ledger == self.ledger).order_by(t.c.id))
         return [
@@ -30,9 +30,9 @@ class JudgementTable:
             for r in rows
         ]
 
-    def append(self, made: Sequence[JudgementRecord]) -> list[int]:
-        """Keep clicks made together, all or none; their ids."""
-        with self._catalogue.writing() as connection:
+    def append(self, records: Sequence[JudgementRecord]) -> list[int]:
+        """Store judgements made together, all or none; their ids."""
+        with self._catalogue.transaction() as connection:
             return [
                 int(
                     connection.execute(
@@ -41,22 +41,22 @@ class JudgementTable:
                         )
                     ).inserted_primary_key[0]
                 )
-                for one in made
+                for one in records
             ]
 
     def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
-        """(id, place among those undone, ``None`` for in force) of each."""
+        """Set for each id its position among the undone judgements, or ``None`` where it is in force."""
         if not changes:
             return
-        with self._catalogue.writing() as connection:
-            # Plain: putting ten thousand rows of parameters into SQLAlchemy's form takes longer than writing.
+        with self._catalogue.transaction() as connection:
+            # Plain SQL: for ten thousand rows SQLAlchemy's parameters take longer than writing.
             connection.exec_driver_sql(
                 "UPDATE judgements SET undone = ? WHERE id = ?", [(place, key) for key, place in changes]
             )
 
 
 def ledgers(catalogue: Catalogue) -> list[str]:
-    """Names of the ledgers that hold anything, by their first judgement."""
+    """Names of the ledgers that hold judgements, by their first judgement."""
     t = judgements
     rows = catalogue.read(sa.select(t.c.ledger).group_by(t.c.ledger).order_by(sa.func.min(t.c.id)))
     return [r.ledger for r in rows]

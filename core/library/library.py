@@ -1,4 +1,4 @@
-"""A library: the folder ``NAME.semblance/`` and the rooms in it."""
+"""A library: the folder ``NAME.semblance/`` with its catalogue, feature stores, metrics and thumbnails."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
-from semblance.core.library import check_is_library
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.check_library import check_is_library
 from semblance.core.library.concepts import ConceptTable
-from semblance.core.library.database import create_tables, disk_is_full, not_writable, plain_errors
+from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.pseudonyms import pseudonyms_of
@@ -31,7 +31,7 @@ from semblance.core.library.schema import metrics, searches
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
-_MAKING = ".making"
+_UNFINISHED_SUFFIX = ".making"
 #: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
 _CURRENT_METRIC, _PREPARATION = "current metric", "preparation"
 
@@ -58,14 +58,14 @@ class Library:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """Make the library ``path`` (whole, or not at all) and open it.
+        """Create the library ``path`` (completely, or not at all) and open it.
 
         Raises:
-            BadInput: something else is there already.
-            SemblanceError: the place cannot be written to.
+            BadInput: ``path`` exists and is not a library.
+            SemblanceError: the folder cannot be written to.
         """
         path = path.absolute()
-        making = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_MAKING}")
+        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_UNFINISHED_SUFFIX}")
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise BadInput(
@@ -73,17 +73,17 @@ class Library:
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
-            making.mkdir()
+            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_UNFINISHED_SUFFIX}"))
+            unfinished.mkdir()
             try:
-                for room in ("features", "metrics", DERIVED):
-                    (making / room).mkdir()
-                create_tables(making / CATALOGUE)
+                for folder in ("features", "metrics", DERIVED):
+                    (unfinished / folder).mkdir()
+                create_tables(unfinished / CATALOGUE)
                 if path.exists():
                     path.rmdir()
-                move_into_place(making, path)
+                move_into_place(unfinished, path)
             finally:
-                shutil.rmtree(making, ignore_errors=True)
+                shutil.rmtree(unfinished, ignore_errors=True)
         return cls(path, writable=True)
 
     @classmethod
@@ -99,18 +99,18 @@ class Library:
         check_is_library(path)
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
-            raise not_writable(path)
+            raise not_writable_error(path)
         try:
             return cls(path, writable=allowed if writable is None else writable)
         except SemblanceError:
-            # With a full disk a library can still be looked at.
+            # With a full disk a library can still be read.
             if writable is not None or not allowed or not disk_is_full(path):
                 raise
             return cls(path, writable=False)
 
     @classmethod
     def open_or_create(cls, path: Path) -> Self:
-        """The library ``path`` for writing, made when it is not there."""
+        """The library ``path`` for writing, created when it does not exist."""
         if not (path / CATALOGUE).exists():
             try:
                 return cls.create(path)
@@ -121,8 +121,8 @@ class Library:
         return cls.open(path, writable=True)
 
     @property
-    def in_place(self) -> bool:
-        """Whether the library that was opened still lies at its path."""
+    def is_in_place(self) -> bool:
+        """Whether the library that was opened is still at its path."""
         return self.catalogue.identity() == self._identity
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Library:
         self.close()
 
     def judgements(self, ledger: str) -> JudgementTable:
-        """Those kept under the name ``ledger``; none where there is no such ledger."""
+        """The judgements of the ledger ``ledger``; none where there is no such ledger."""
         return JudgementTable(self.catalogue, ledger)
 
     def pseudonyms(self) -> Pseudonyms:
@@ -180,12 +180,12 @@ class Library:
         )
 
     def _metric_file(self, name: str) -> Path:
-        """Where the metric's file lies, which is read, replaced and removed: in the library, whatever the
-        catalogue says, for a library may come from anybody."""
+        """The metric's file, which is read, replaced and removed: always in the library, whatever the catalogue
+        says, because a library may come from somebody else."""
         return self.path / "metrics" / (name if METRIC_FILE.fullmatch(name) else "unknown")
 
     def new_metric_file(self) -> Path:
-        """Where to save a metric before :meth:`add_metric` names it."""
+        """The file for a new metric, to be saved before :meth:`add_metric`."""
         return self.path / "metrics" / f"{secrets.token_hex(8)}.metric"
 
     def add_metric(
@@ -198,28 +198,28 @@ class Library:
         training: npt.NDArray[np.int64],
         scores: Mapping[str, Any] | None,
     ) -> None:
-        """Enter a saved metric; one of the same name is replaced and its file removed.
+        """Add a saved metric to the catalogue; one of the same name is replaced and its file removed.
 
-        Where the catalogue cannot take it, ``file`` is removed.
+        Where the catalogue cannot be written, ``file`` is removed.
         """
         known = {record.name: record.file for record in self.metrics()}
         try:
-            self._enter(name, learner, feature_set, file, card, training, scores)
+            self._insert_metric(name, learner, feature_set, file, card, training, scores)
         except Exception:
             file.unlink(missing_ok=True)
             raise
         with contextlib.suppress(OSError):
             if name in known:
                 known[name].unlink(missing_ok=True)
-            kept = {record.file.stem for record in self.metrics()}
+            stored = {record.file.stem for record in self.metrics()}
             folder = self.path / "metrics"
-            remove_abandoned(found for found in folder.iterdir() if found.stem not in kept)
+            remove_abandoned(found for found in folder.iterdir() if found.stem not in stored)
             for found in (self.path / DERIVED).iterdir():
-                # A temporary file has a dot before the name it will get.
-                if found.name.removeprefix(".").partition(".")[0] not in kept:
+                # A temporary file has a dot before its future name.
+                if found.name.removeprefix(".").partition(".")[0] not in stored:
                     found.unlink(missing_ok=True)
 
-    def _enter(
+    def _insert_metric(
         self,
         name: str,
         learner: str,
@@ -229,7 +229,7 @@ class Library:
         training: npt.NDArray[np.int64],
         scores: Mapping[str, Any] | None,
     ) -> None:
-        with self.catalogue.writing() as connection:
+        with self.catalogue.transaction() as connection:
             connection.execute(metrics.delete().where(metrics.c.name == name))
             connection.execute(
                 metrics.insert().values(
@@ -246,7 +246,7 @@ class Library:
 
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
         """Record the scores of the metric called ``name``."""
-        with self.catalogue.writing() as connection:
+        with self.catalogue.transaction() as connection:
             connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
 
     @property
@@ -282,7 +282,7 @@ class Library:
     # Searches
 
     def searches(self) -> list[str]:
-        """Names of the saved searches, the latest first, those of the program (in brackets) included."""
+        """Names of the saved searches, newest first, including those of the program (in brackets)."""
         rows = self.catalogue.read(sa.select(searches.c.name).order_by(searches.c.saved.desc()))
         return [r.name for r in rows]
 
@@ -292,14 +292,14 @@ class Library:
         return rows[0].state if rows else None
 
     def save_search(self, name: str, state: Mapping[str, Any]) -> None:
-        """Save ``state`` as ``name``, in place of what was saved so."""
-        with self.catalogue.writing() as connection:
+        """Save ``state`` as ``name``; an earlier state of this name is replaced."""
+        with self.catalogue.transaction() as connection:
             connection.execute(
                 searches.insert().prefix_with("OR REPLACE").values(name=name, state=dict(state), saved=now())
             )
 
     def summary(self) -> dict[str, Any]:
-        """What ``semblance info`` prints: counts, findings and names (no case ids)."""
+        """Counts, findings and names (no case ids), as ``semblance info`` prints them."""
         rows = self.catalogue.all_cases()
         findings: dict[str, int] = {}
         for r in rows:

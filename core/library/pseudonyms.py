@@ -1,4 +1,4 @@
-"""A library's own key for patients' pseudonyms, kept in its catalogue and nowhere else."""
+"""A library's key for pseudonyms of patients, stored in its catalogue only."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _KEY = "pseudonym key"
 
 
 def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
-    """The library's pseudonyms; its key is made at the first call and stays.
+    """The library's pseudonyms; the key is made at the first call and never changes.
 
     Raises:
         BadInput: the key is damaged.
     """
-    with catalogue.writing() as connection:
+    with catalogue.transaction() as connection:
         key = connection.execute(sa.select(meta.c.value).where(meta.c.key == _KEY)).scalar()
         if key is None:
             key = Pseudonyms.new_key().hex()
             connection.execute(meta.insert().values(key=_KEY, value=key))
-    return _of_key(catalogue, str(key))
+    return _from_key(catalogue, str(key))
 
 
 def known_pseudonyms(catalogue: Catalogue) -> Pseudonyms | None:
-    """The library's pseudonyms, ``None`` where it has given none; nothing is written.
+    """The library's pseudonyms, ``None`` where it has no key yet; nothing is written.
 
     Raises:
         BadInput: the key is damaged.
     """
     found = catalogue.read(sa.select(meta.c.value).where(meta.c.key == _KEY))
-    return _of_key(catalogue, str(found[0].value)) if found else None
+    return _from_key(catalogue, str(found[0].value)) if found else None
 
 
-def _of_key(catalogue: Catalogue, key: str) -> Pseudonyms:
+def _from_key(catalogue: Catalogue, key: str) -> Pseudonyms:
     try:
         return Pseudonyms(bytes.fromhex(key))
     except ValueError:

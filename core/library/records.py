@@ -1,4 +1,4 @@
-"""What the catalogue keeps, as plain values; importing this loads no database."""
+"""The records of the catalogue as plain values; importing this loads no database."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from semblance.core.language import tr_lazy
 
 SUFFIX = ".semblance"
 CATALOGUE = "catalogue.sqlite"
-#: Room for what can be made again from the rest.
+#: The folder for files that can be computed again.
 DERIVED = "derived"
-#: What lies in a library itself and is never a link: things are swept, replaced and moved in there.
+#: Entries of a library that are never links, because files in them are removed, replaced and moved.
 LIBRARY_ENTRIES = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED)
-#: A metric's file in the folder ``metrics``; a catalogue that names another one is not believed.
+#: The name of a metric's file in the folder ``metrics``; other names in a catalogue are not used.
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 
 #: Reason of a file whose state is "missing".
-NOT_THERE = tr_lazy("The file is no longer there.")
+NOT_THERE = tr_lazy("The file no longer exists.")
 
 #: A slice of a volume: the path of its file within the source, and its frame in it.
 Slice = tuple[str, int | None]
 
-#: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
+#: Cases in a chunk of a store. A finished chunk is never rewritten.
 CHUNK = 256
 
 
 def now() -> str:
-    """The time written into records: UTC, to the second."""
+    """The present time for records: UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def account() -> str:
-    """The name the system knows the user by; empty where it knows none, as in some containers."""
+    """The name of the user's account; empty where there is none, as in some containers."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -52,7 +52,7 @@ def account() -> str:
 
 @dataclass(frozen=True)
 class SourceRecord:
-    """A folder, zip or file that was imported; ``identified``: with the ids and dates it tells."""
+    """A folder, zip or file that was imported; ``identified``: with the original ids and dates."""
 
     id: int
     kind: str
@@ -76,9 +76,9 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate.
+    """A case to be written; ``content`` is the hash of its image, so equal content is a duplicate.
 
-    ``depth``: slices of a volume; ``slices`` where they lie, if in several files: (path, frame) each.
+    ``depth``: slices of a volume; ``slices``: if in several files, (path, frame) of each.
     """
 
     case_id: str
@@ -99,7 +99,7 @@ class CaseRecord:
 
 @dataclass(frozen=True)
 class CaseLabels:
-    """What a source says of a case, as catalogued; ``path`` is the case's file."""
+    """The labels of a case as catalogued; ``path`` is the case's file."""
 
     finding: str | None
     patient: str | None
@@ -111,7 +111,7 @@ class CaseLabels:
 
 @dataclass(frozen=True)
 class CaseDetails:
-    """A case as it is read back, with where its image lies (``None`` for a table's row).
+    """A case as it is read, with the address of its image (``None`` for a table's row).
 
     ``depth``: slices of a volume (``None`` for an image). ``slice_hashes``: of a volume in several files,
     the hash of each slice's file when it was read, in the order of ``address.slices``.
@@ -136,7 +136,7 @@ class CaseDetails:
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """An extractor, its settings and version, and the names and groups of its numbers."""
+    """An extractor, its settings and version, and the names and groups of its features."""
 
     id: int
     name: str
@@ -147,7 +147,7 @@ class FeatureSet:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The group of each number, in order."""
+        """The group of each feature, in order."""
         return tuple(group for _, group in self.columns)
 
 
@@ -167,7 +167,7 @@ class MetricRecord:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """A click in plain values; see :class:`semblance.core.searches.judgement.Judgement`."""
+    """A judgement in plain values; see :class:`semblance.core.searches.judgement.Judgement`."""
 
     kind: str
     query: str
@@ -181,7 +181,7 @@ class JudgementRecord:
 
 @dataclass(frozen=True)
 class MarkRecord:
-    """A case, by its id, that has a concept or has it not; the case may be gone by now."""
+    """A case, by its id, that has a concept or does not have it; the case may no longer exist."""
 
     case: str
     has: bool
@@ -191,7 +191,7 @@ class MarkRecord:
 
 @dataclass(frozen=True)
 class ConceptRecord:
-    """A concept and its marks in the order they were made; ``deleted``: when it was put away, or ``None``."""
+    """A concept and its marks, oldest first; ``deleted``: when it was deleted, or ``None``."""
 
     id: int
     name: str
@@ -222,9 +222,9 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-def unique_name(wanted: str, taken: Sequence[str]) -> str:
-    """``wanted``, or ``wanted 2``, ``wanted 3`` ... when it is taken."""
-    name, number = wanted, 2
+def unique_name(base: str, taken: Sequence[str]) -> str:
+    """``base``, or ``base 2``, ``base 3`` ... when it is among the names ``taken``."""
+    name, number = base, 2
     while name in taken:
-        name, number = f"{wanted} {number}", number + 1
+        name, number = f"{base} {number}", number + 1
     return name

@@ -1,4 +1,4 @@
-"""Catalogued cases that are of a given patient, study or file: looked up by index or in one query."""
+"""Catalogued cases of a given patient, study or file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from semblance.core.library.database import in_parts
+from semblance.core.library.database import in_batches
 from semblance.core.library.schema import cases, files, slices
 
 if TYPE_CHECKING:
@@ -24,21 +24,21 @@ def cases_of_file(catalogue: Catalogue, digest: str) -> set[int]:
 
 
 def cases_of_study(catalogue: Catalogue, keys: PatientKeys) -> set[int]:
-    """Row ids of the cases of the study or the accession number of ``keys``, as the library writes them."""
+    """Row ids of the cases with the study or the accession number of ``keys``, written as in the library."""
     named = {"study": keys.study, "order": keys.accession}
-    wanted = [cases.c.attributes[name].as_string() == key for name, key in named.items() if key]
-    if not wanted:
+    conditions = [cases.c.attributes[name].as_string() == key for name, key in named.items() if key]
+    if not conditions:
         return set()
-    return {int(row.id) for row in catalogue.read(sa.select(cases.c.id).where(sa.or_(*wanted)))}
+    return {int(row.id) for row in catalogue.read(sa.select(cases.c.id).where(sa.or_(*conditions)))}
 
 
 def cases_of_other_issuers(catalogue: Catalogue, rows: Collection[int], issuer: str) -> set[int]:
-    """Those of the row ids ``rows`` whose patient's id is known to come from another issuer than ``issuer``."""
+    """Those of the row ids ``rows`` whose patient id is known to have another issuer than ``issuer``."""
     if not issuer:
         return set()
     named = cases.c.attributes["issuer"].as_string()
     out: set[int] = set()
-    for part in in_parts(sorted(rows)):
+    for part in in_batches(sorted(rows)):
         query = sa.select(cases.c.id).where(cases.c.id.in_(part), named.is_not(None), named != issuer)
         out |= {int(row.id) for row in catalogue.read(query)}
     return out

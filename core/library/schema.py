@@ -6,10 +6,10 @@ import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
 VERSION = 7
-#: The oldest version that can be read as it is; where it can be written to it is brought up to date.
+#: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
-#: Version 6 kept a check sum of each row in this column of these tables, and nothing read it in everyday use.
+#: Version 6 had a checksum of each row in this column of these tables; it was hardly ever read.
 DROPPED_COLUMN = "row_sum"
 _DROPPED_FROM = (
     "cases", "concept_marks", "concepts", "feature_chunks", "feature_failures", "feature_sets", "files",
@@ -28,7 +28,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         'PRIMARY KEY ("case", place))',
         "CREATE INDEX ix_slices_file ON slices (file)",
     ),
-    # What was imported before had its ids kept, and its case ids must stay.
+    # Earlier imports kept the original ids, and their case ids must not change.
     2: ("ALTER TABLE sources ADD COLUMN identified BOOLEAN NOT NULL DEFAULT 1",),
     3: (
         "CREATE TABLE judgements ("

@@ -1,4 +1,4 @@
-"""The slices of volumes that lie in several files: which files, in which order."""
+"""The slices of volumes in several files: their files, in order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.library.database import in_parts
+from semblance.core.library.database import in_batches
 from semblance.core.library.records import CaseRecord, Slice
 from semblance.core.library.schema import cases, files, slices
 
-Read = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
+RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
 
 
 @dataclass
-class FoundSlices:
+class VolumeSlices:
     """The slices of one case in order, the hashes of their files, and the state of the worst of them."""
 
     slices: tuple[Slice, ...] = ()
@@ -25,17 +25,17 @@ class FoundSlices:
     reason: str = ""
 
 
-#: Of a case that is no volume in several files.
-NO_SLICES = FoundSlices()
+#: The value for a case that is not a volume in several files.
+NO_SLICES = VolumeSlices()
 
 
 def write_slices(
     connection: sa.Connection, records: Sequence[CaseRecord], file_rows: Mapping[str, int]
 ) -> None:
-    """The slices of ``records``, whose cases are written, take the place of those there were."""
+    """Replace the slices of the cases of ``records``, which are written already."""
     rows: dict[str, int] = {}
-    wanted = [record.case_id for record in records]
-    for part in in_parts(wanted):
+    case_ids = [record.case_id for record in records]
+    for part in in_batches(case_ids):
         query = sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part))
         rows.update((case_id, row) for case_id, row in connection.execute(query).all())
     connection.execute(
@@ -50,8 +50,8 @@ def write_slices(
         connection.execute(slices.insert(), new)
 
 
-def slices_of_source(read: Read, source: int) -> dict[str, tuple[Slice, ...]]:
-    """Case id -> its slices, of the cases of one source that have any."""
+def slices_of_source(read: RunQuery, source: int) -> dict[str, tuple[Slice, ...]]:
+    """Case id -> its slices, for the cases of one source that have any."""
     query = (
         sa.select(cases.c.case_id, files.c.path, slices.c.frame)
         .join(cases, cases.c.id == slices.c.case)
@@ -65,19 +65,19 @@ def slices_of_source(read: Read, source: int) -> dict[str, tuple[Slice, ...]]:
     return {case_id: tuple(parts) for case_id, parts in found.items()}
 
 
-def slice_addresses(read: Read, case_rows: Sequence[int]) -> dict[int, FoundSlices]:
-    """Row of a case -> its slices, of those among ``case_rows`` (at most 10,000) that have any."""
+def slice_addresses(read: RunQuery, case_rows: Sequence[int]) -> dict[int, VolumeSlices]:
+    """Row of a case -> its slices, for those of ``case_rows`` (at most 10,000) that have any."""
     query = (
         sa.select(slices.c.case, files.c.path, slices.c.frame, files.c.hash, files.c.state, files.c.reason)
         .join(files, files.c.id == slices.c.file)
         .where(slices.c.case.in_(case_rows))
         .order_by(slices.c.case, slices.c.place)
     )
-    out: dict[int, FoundSlices] = {}
+    out: dict[int, VolumeSlices] = {}
     parts: dict[int, list[tuple[Slice, str]]] = {}
     for r in read(query):
         parts.setdefault(r.case, []).append(((r.path, r.frame), r.hash))
-        found = out.setdefault(r.case, FoundSlices())
+        found = out.setdefault(r.case, VolumeSlices())
         if r.state != "ok" and found.state == "ok":
             found.state, found.reason = r.state, f"{r.path}: {r.reason}"
     for row, found in out.items():

@@ -22,6 +22,6 @@ def stored_value(catalogue: Catalogue, key: str) -> Any:
 
 def store_value(catalogue: Catalogue, key: str, value: Any) -> None:
     """Store ``value``, which JSON can hold, under ``key`` in place of what was there."""
-    with catalogue.writing() as connection:
+    with catalogue.transaction() as connection:
         connection.execute(meta.delete().where(meta.c.key == key))
         connection.execute(meta.insert().values(key=key, value=json.dumps(value)))

@@ -1,4 +1,4 @@
-"""Thumbnails by content: a derived file that may be lost and is made again as images are seen."""
+"""Thumbnails by content hash: a derived file that may be lost and is filled again as images are shown."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PART = 500
 
 
 class ThumbnailStore:
-    """Encoded thumbnails (JPEG or PNG bytes) keyed by the hash of what they show.
+    """Encoded thumbnails (JPEG or PNG bytes) by the content hash of their image.
 
-    Nothing depends on it: a damaged file is replaced, a full disk costs the thumbnails only.
+    Nothing depends on it: a damaged file is replaced, and with a full disk only thumbnails are missing.
     """
 
     def __init__(self, file: Path, *, writable: bool) -> None:
@@ -26,28 +26,28 @@ class ThumbnailStore:
             self._open()
 
     def put(self, images: Iterable[tuple[str, bytes]]) -> None:
-        """Keep (content hash, encoded thumbnail) pairs; does nothing in a read-only library."""
-        kept = list(images)
-        if self._connection is None or not self._writable or not kept:
+        """Store (content hash, encoded thumbnail) pairs; does nothing in a read-only library."""
+        thumbnails = list(images)
+        if self._connection is None or not self._writable or not thumbnails:
             return
         try:
-            self._insert(kept)
+            self._insert(thumbnails)
         except sqlite3.OperationalError:
             return
         except sqlite3.DatabaseError:
             self._replace()
             with contextlib.suppress(sqlite3.Error):
-                self._insert(kept)
+                self._insert(thumbnails)
 
     def get(self, contents: Sequence[str]) -> dict[str, bytes]:
-        """Those of ``contents`` that are kept."""
+        """Content hash -> thumbnail, for those of ``contents`` that are stored."""
         out: dict[str, bytes] = {}
         for start in range(0, len(contents), _PART):
             if self._connection is None:
                 break
             part = contents[start : start + _PART]
-            marks = ",".join("?" * len(part))
-            query = f"SELECT content, image FROM thumbnails WHERE content IN ({marks})"
+            placeholders = ",".join("?" * len(part))
+            query = f"SELECT content, image FROM thumbnails WHERE content IN ({placeholders})"
             try:
                 out.update(self._connection.execute(query, list(part)).fetchall())
             except sqlite3.OperationalError:
@@ -57,7 +57,7 @@ class ThumbnailStore:
         return out
 
     def contents_of(self, encoded: bytes) -> list[str]:
-        """The contents whose thumbnail is exactly ``encoded``: images of equal pixels have equal thumbnails."""
+        """The content hashes whose thumbnail is exactly ``encoded``: equal images have equal thumbnails."""
         if self._connection is None:
             return []
         # Comparing lengths first reads no image.
@@ -67,8 +67,8 @@ class ThumbnailStore:
         except sqlite3.DatabaseError:
             return []
 
-    def renew(self) -> None:
-        """Begin anew, without any thumbnail."""
+    def reset(self) -> None:
+        """Remove all thumbnails."""
         self._replace()
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class ThumbnailStore:
             self._replace()
 
     def _replace(self) -> None:
-        """Begin anew in place of a damaged file."""
+        """Replace the file, which may be damaged, by an empty one."""
         self.close()
         if not self._writable:
             return

@@ -1,1 +1,1 @@
-"""Plots and reports: what a search or an evaluation found, as images, pages and tables to keep."""
+"""Plots and reports of searches and evaluations as images, documents and tables."""

@@ -22,7 +22,7 @@ _COUNTS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000
 
 @dataclass(frozen=True)
 class Style:
-    """How a curve is drawn."""
+    """Colour, width, dashes and fill of a curve."""
 
     colour: str
     width: float
@@ -31,8 +31,8 @@ class Style:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A line of the key: the curve's style, its name and its number; ``unit`` goes where there is no room."""
+class KeyEntry:
+    """An entry of the key: the curve's style, its name and its number; ``unit`` is left out where it does not fit."""
 
     style: Style
     name: str
@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where data lie on the layout: ``x`` and ``y`` are (first, last) of the axes."""
+    """Maps data to pixels of the layout: ``x`` and ``y`` are (first, last) of the axes."""
 
     box: Box
     x: tuple[float, float]
@@ -65,7 +65,7 @@ class Scale:
 
 
 def style(canvas: PlotCanvas, *, current: bool, line: int, stale: bool = False) -> Style:
-    """Accent for the current curve, greys with dashes of their own for the others."""
+    """The accent colour for the current curve, grey with different dashes for the others."""
     colours = canvas.colours
     if current:
         return Style(colours.accent, 1.8, fill=0.0 if stale else 0.17)
@@ -78,10 +78,10 @@ def style(canvas: PlotCanvas, *, current: bool, line: int, stale: bool = False) 
 def value_ticks(low: float, high: float, height: float) -> tuple[list[float], float, float]:
     """Round ticks around the shares ``low`` .. ``high``, as many as ``height`` px hold; first and last of
     the axis."""
-    room = max(2, int(height // 26))
+    count_limit = max(2, int(height // 26))
     for step in _STEPS:
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        if last - first <= room:
+        if last - first <= count_limit:
             break
     if first == last:
         first, last = first - 1, last + 1
@@ -107,7 +107,7 @@ def tick_text(value: float) -> str:
 
 
 def inner_box(canvas: PlotCanvas, y_texts: Sequence[str], *, top: float, right: float = 0.0) -> Box:
-    """The room left for the plot beside its tick texts and axis labels."""
+    """The box of the plot beside its tick texts and axis labels."""
     widest = max((canvas.text_width(text) for text in y_texts), default=0.0)
     left = PAD + canvas.px(TICK) + 6 + widest + 7
     bottom = canvas.height - 2 * canvas.px(TICK) - 16
@@ -153,67 +153,73 @@ def frame(
 
 
 def heading(canvas: PlotCanvas, title: str, note: str) -> float:
-    """A bold title, and at the right in grey on what it was measured; returns the height it took."""
+    """Draw a bold title, and a grey note at the right; returns their height."""
     if not title and not note:
         return 0.0
     middle = 7 + canvas.px(TEXT) / 2
-    room = canvas.width - 2 * PAD
-    name = canvas.elided(title, room, TEXT, 600)
+    available_width = canvas.width - 2 * PAD
+    name = canvas.elided(title, available_width, TEXT, 600)
     canvas.write(PAD, middle, name, canvas.colours.text, size=TEXT, weight=600)
-    left = room - canvas.text_width(name, TEXT, 600) - 16 if name else room
-    said = canvas.elided(note, left, TICK)
-    canvas.write(canvas.width - PAD, middle, said, canvas.colours.third, align="right")
+    left = available_width - canvas.text_width(name, TEXT, 600) - 16 if name else available_width
+    shown_note = canvas.elided(note, left, TICK)
+    canvas.write(canvas.width - PAD, middle, shown_note, canvas.colours.third, align="right")
     return 14 + canvas.px(TEXT)
 
 
-def key_above(canvas: PlotCanvas, entries: Sequence[Entry], room: Box) -> float:
-    """Lines and names side by side from the top of ``room``; those that do not fit are counted.
+def key_above(canvas: PlotCanvas, entries: Sequence[KeyEntry], area: Box) -> float:
+    """Draw lines and names side by side from the top of ``area``; those that do not fit are counted.
 
-    Returns the height it took.
+    Returns the height used.
     """
     rows = 1 if canvas.height < 220 else 2
     row_height = canvas.px(TEXT) + 6
-    x, row = room.left, 0
+    x, row = area.left, 0
     for place, entry in enumerate(entries):
-        name = canvas.elided(entry.name, min(150 * canvas.px(1), room.width - _SAMPLE - 6), TICK)
+        name = canvas.elided(entry.name, min(150 * canvas.px(1), area.width - _SAMPLE - 6), TICK)
         width = _SAMPLE + 6 + canvas.text_width(name) + 14
         rest = f"+{len(entries) - place}"
         last = place == len(entries) - 1
         reserve = 0.0 if last or row < rows - 1 else canvas.text_width(rest) + 8
-        if x + width - 14 + reserve > room.right and x > room.left:
+        if x + width - 14 + reserve > area.right and x > area.left:
             if row == rows - 1:
-                canvas.write(x, room.top + (row + 0.5) * row_height, rest, canvas.colours.third)
+                canvas.write(x, area.top + (row + 0.5) * row_height, rest, canvas.colours.third)
                 break
-            x, row = room.left, row + 1
-        middle = room.top + (row + 0.5) * row_height
-        _sample(canvas, x, middle, entry.style)
+            x, row = area.left, row + 1
+        middle = area.top + (row + 0.5) * row_height
+        _draw_sample(canvas, x, middle, entry.style)
         canvas.write(x + _SAMPLE + 6, middle, name, canvas.colours.second)
         x += width
     return (row + 1) * row_height
 
 
 def key_column(
-    canvas: PlotCanvas, entries: Sequence[Entry], room: Box, *, bottom: bool = False, size: float = TICK
+    canvas: PlotCanvas,
+    entries: Sequence[KeyEntry],
+    area: Box,
+    *,
+    bottom: bool = False,
+    size: float = TICK,
 ) -> None:
     """Lines with names and numbers one below the other; ``bottom``: in the corner below right of a plot."""
     row_height = canvas.px(size) + 8
-    shown = list(entries)[: max(1, int(room.height // row_height))]
+    shown = list(entries)[: max(1, int(area.height // row_height))]
     if any(
-        canvas.text_width(entry.name, size) + key_room(canvas, entry, size) > room.width for entry in shown
+        canvas.text_width(entry.name, size) + key_value_width(canvas, entry, size) > area.width
+        for entry in shown
     ):
         shown = [replace(entry, unit=None) for entry in shown]
     numbers = max((canvas.text_runs_width(entry.runs, size) for entry in shown), default=0.0)
     widest = max((canvas.text_width(entry.name, size) for entry in shown), default=0.0)
     gap = 10 if widest and numbers else 0
-    names = max(0.0, min(widest, room.width - _SAMPLE - 6 - gap - numbers))
+    names = max(0.0, min(widest, area.width - _SAMPLE - 6 - gap - numbers))
     width = _SAMPLE + 6 + names + gap + numbers
-    left = room.right - width if bottom else room.left
-    top = room.bottom - len(shown) * row_height if bottom else room.top
+    left = area.right - width if bottom else area.left
+    top = area.bottom - len(shown) * row_height if bottom else area.top
     if bottom and shown:
-        canvas.dim(Box(left - 4, top, room.right + 1, room.bottom))
+        canvas.fade(Box(left - 4, top, area.right + 1, area.bottom))
     for place, entry in enumerate(shown):
         middle = top + (place + 0.5) * row_height
-        _sample(canvas, left, middle, entry.style)
+        _draw_sample(canvas, left, middle, entry.style)
         x = left + _SAMPLE + 6
         canvas.write(
             x, middle, canvas.elided(entry.name, names + 0.5, size), canvas.colours.second, size=size
@@ -226,10 +232,10 @@ def key_column(
         )
 
 
-def key_room(canvas: PlotCanvas, entry: Entry, size: float) -> float:
-    """What a line of the key takes beside its name."""
+def key_value_width(canvas: PlotCanvas, entry: KeyEntry, size: float) -> float:
+    """The width of a key entry without its name."""
     return _SAMPLE + 6 + (10 if entry.name else 0) + canvas.text_runs_width(entry.runs, size)
 
 
-def _sample(canvas: PlotCanvas, x: float, middle: float, drawn: Style) -> None:
-    canvas.line([x, x + _SAMPLE], [middle, middle], drawn.colour, drawn.width, drawn.dashes)
+def _draw_sample(canvas: PlotCanvas, x: float, middle: float, key_style: Style) -> None:
+    canvas.line([x, x + _SAMPLE], [middle, middle], key_style.colour, key_style.width, key_style.dashes)

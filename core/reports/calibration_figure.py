@@ -1,4 +1,4 @@
-"""The reliability plot: how many of the cases with such an estimate had the finding."""
+"""The reliability diagram: the share of cases with the finding over the estimate."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from semblance.core.reports.axes import Scale, frame, heading, inner_box, style
 from semblance.core.reports.curves import CalibrationCurve
 from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun
 
-#: From this width on, the numbers stand beside the plot.
+#: From this width on, the numbers are beside the plot.
 WIDE = 480
-_ROOM = 250
+_TEXT_WIDTH = 250
 
 
 def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -> bytes:
@@ -23,8 +23,8 @@ def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -
     canvas = layout.canvas()
     colours = canvas.colours
     top = heading(canvas, layout.title, layout.note) + 3 + canvas.px(TICK) / 2
-    wide = layout.named and canvas.width >= WIDE
-    box = inner_box(canvas, ["0.5"], top=top, right=canvas.px(_ROOM) if wide else 0.0)
+    with_numbers = layout.named and canvas.width >= WIDE
+    box = inner_box(canvas, ["0.5"], top=top, right=canvas.px(_TEXT_WIDTH) if with_numbers else 0.0)
     # Wider than high is easier to read than a square of the height of a dock.
     box = Box(box.left, box.top, min(box.right, box.left + max(2.4 * box.height, 160)), box.bottom)
     scale = Scale(box, (0, 1), (0, 1))
@@ -33,27 +33,27 @@ def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -
     if not curves:
         return canvas.save(layout.format)
     curve = curves[0]
-    look = style(canvas, current=curve.current, line=0, stale=curve.stale)
-    canvas.line(scale.across(curve.predicted), scale.up(curve.observed), look.colour, 1.2)
-    most = max(curve.n)
-    for p, seen, low, high, n in zip(
+    curve_style = style(canvas, current=curve.current, line=0, stale=curve.stale)
+    canvas.line(scale.across(curve.predicted), scale.up(curve.observed), curve_style.colour, 1.2)
+    largest = max(curve.n)
+    for p, observed, low, high, n in zip(
         curve.predicted, curve.observed, curve.low, curve.high, curve.n, strict=True
     ):
-        x, y = float(scale.across(p)), float(scale.up(seen))
-        canvas.line([x, x], scale.up([low, high]), look.colour, 1)
-        canvas.dot(x, y, look.colour, 2.5 + 3.0 * (n / most) ** 0.5)
+        x, y = float(scale.across(p)), float(scale.up(observed))
+        canvas.line([x, x], scale.up([low, high]), curve_style.colour, 1)
+        canvas.dot(x, y, curve_style.colour, 2.5 + 3.0 * (n / largest) ** 0.5)
         above = float(scale.up(high)) - canvas.px(TICK) / 2 - 3
         if above > box.top:
             canvas.write(x, above, format_number(n, ","), colours.third, align="center")
         else:
             below = float(scale.up(low)) + canvas.px(TICK) / 2 + 3
             canvas.write(x, below, format_number(n, ","), colours.third, align="center")
-    if wide:
-        _tell(canvas, curve, Box(box.right + 28, box.top, canvas.width - 12, box.bottom))
+    if with_numbers:
+        _draw_numbers(canvas, curve, Box(box.right + 28, box.top, canvas.width - 12, box.bottom))
     return canvas.save(layout.format)
 
 
-def _tell(canvas: PlotCanvas, curve: CalibrationCurve, room: Box) -> None:
+def _draw_numbers(canvas: PlotCanvas, curve: CalibrationCurve, area: Box) -> None:
     colours, line = canvas.colours, canvas.px(TEXT) + 7
     runs = (
         (
@@ -74,10 +74,10 @@ def _tell(canvas: PlotCanvas, curve: CalibrationCurve, room: Box) -> None:
         ),
     )
     for number, one in enumerate(runs):
-        middle = room.top + canvas.px(TEXT) / 2 + number * line
-        if middle > room.bottom:
+        middle = area.top + canvas.px(TEXT) / 2 + number * line
+        if middle > area.bottom:
             break
         elided = tuple(
-            TextRun(canvas.elided(run.text, room.width, TEXT), run.colour, run.weight) for run in one
+            TextRun(canvas.elided(run.text, area.width, TEXT), run.colour, run.weight) for run in one
         )
-        canvas.draw_text_runs(room.left, middle, elided, size=TEXT)
+        canvas.draw_text_runs(area.left, middle, elided, size=TEXT)

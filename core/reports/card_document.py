@@ -1,4 +1,4 @@
-"""The card of a metric as a neutral document: what a person may ask before trusting it."""
+"""The card of a metric as a document independent of its format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from semblance.core.language import tr_lazy
 from semblance.core.reports.document import Fact
 
-NOT_MEASURED = tr_lazy("nothing: no score may be claimed for it")
+NOT_MEASURED = tr_lazy("no score may be claimed for it")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Section:
 
 @dataclass(frozen=True)
 class CardDocument:
-    """All of a card; ``values`` is the same for programs."""
+    """A whole card; ``values`` is the same as JSON values."""
 
     name: str
     sections: tuple[Section, ...]

@@ -25,12 +25,12 @@ _CONSTRAINTS = {
     "judgements": tr_lazy("judgements"),
     "judged triplets": tr_lazy("judged triplets"),
 }
-#: Names of columns told; more are counted.
-_NAMED = 8
+#: Names of columns that are listed; the others are counted.
+_MAX_LISTED = 8
 
 
 def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
-    """What the metric is, what it was trained on and how it scored; empty lines are left out."""
+    """Learner, parameters, training data and scores of the metric; empty lines are left out."""
     lines = [
         (tr_lazy("Learner"), learner_text(card, learner_title)),
         (tr_lazy("Parameters"), parameters_text(card)),
@@ -53,8 +53,8 @@ def score_name(name: str) -> str:
     head, at, k = name.partition("@")
     head, colon, finding = head.partition(":")
     title = _SCORES.get(head, head.replace("_", " ").capitalize())
-    told = join_texts([title, finding]) if colon else title
-    return join_texts([told, f"@{k}"], " ") if at else told
+    text = join_texts([title, finding]) if colon else title
+    return join_texts([text, f"@{k}"], " ") if at else text
 
 
 def score_text(value: Any) -> str:
@@ -80,7 +80,7 @@ def trained_on(card: MetricCard) -> str:
         return ""
     known_patients = card.n_patients is not None
     patients = tr_lazy_n("{n} patient", "{n} patients", card.n_patients or 0)
-    told = join_texts(
+    text = join_texts(
         [
             tr_lazy_n("{n} case", "{n} cases", card.n_cases),
             patients if known_patients else tr_lazy("patients unknown"),
@@ -89,7 +89,7 @@ def trained_on(card: MetricCard) -> str:
     findings = [
         tr_lazy("{n:,} {finding}", n=number, finding=finding) for finding, number in card.findings.items()
     ]
-    return join_texts([told, join_texts(findings)], ": ") if findings else told
+    return join_texts([text, join_texts(findings)], ": ") if findings else text
 
 
 def split_text(card: MetricCard) -> str:
@@ -117,27 +117,27 @@ def parameters_text(card: MetricCard) -> str:
 
 def constraints_text(card: MetricCard) -> str:
     """``1,200 similar, 3,400 dissimilar``; empty where it was not counted."""
-    told = card.constraints.items()
+    text = card.constraints.items()
     return join_texts(
         tr_lazy("{n:,} {kind}", n=number, kind=_CONSTRAINTS.get(kind, kind))
-        for kind, number in told
+        for kind, number in text
         if number
     )
 
 
 def column_lines(card: MetricCard) -> list[tuple[str, str]]:
-    """What the steps did to the columns, by its name; empty where they did nothing of the kind."""
+    """(label, text) for missing values, constant columns and selected columns; empty texts where there are none."""
     return [
         (
             tr_lazy("Missing values"),
             tr_lazy("{n:,} filled with training medians", n=card.imputed) if card.imputed else "",
         ),
-        (tr_lazy("Constant columns"), _named(card.dropped_columns)),
-        (tr_lazy("Selected columns"), _named(card.selected_columns)),
+        (tr_lazy("Constant columns"), _column_text(card.dropped_columns)),
+        (tr_lazy("Selected columns"), _column_text(card.selected_columns)),
     ]
 
 
-def _named(columns: tuple[str, ...]) -> str:
-    named = ", ".join(columns[:_NAMED])
-    left = len(columns) - _NAMED
+def _column_text(columns: tuple[str, ...]) -> str:
+    named = ", ".join(columns[:_MAX_LISTED])
+    left = len(columns) - _MAX_LISTED
     return tr_lazy("{named} and {n:,} more", named=named, n=left) if left > 0 else named

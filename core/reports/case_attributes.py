@@ -1,7 +1,7 @@
 """Which attributes of a case a report shows: those that can only hold a term or a number, unless more is ticked.
 
-What is typed freely (a comment, BodyPartExamined, a column of ``labels.csv``) may name the patient in words that
-nothing else knows. So an attribute is shown by its name *and* its value: both have to be among those below.
+Free text (a comment, BodyPartExamined, a column of ``labels.csv``) may contain patient data that no list knows.
+So an attribute is shown only if both its name and its value are among those below.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
 
-#: Attributes that say where a case is filed and when it was made: shown where the patient may be known.
-_FILED = frozenset(("date", "study", "series", "instance", "issuer", "order", "of"))
-#: The oldest are one group: few people are as old (PS3.15, and HIPAA's limit of 89 years).
+#: Attributes with which an archive finds a case: shown only in identified reports.
+_ARCHIVE_ATTRIBUTES = frozenset(("date", "study", "series", "instance", "issuer", "order", "of"))
+#: All ages from this one on are one group, because few people are as old (PS3.15, HIPAA's limit of 89 years).
 _OLDEST = 90
 
 
@@ -53,7 +53,7 @@ def _one_of(terms: frozenset[str], fold: Callable[[str], str]) -> Callable[[str]
 
 
 def _number(text: str) -> str | None:
-    """A small number, as of millimetres or of a scale: longer ones may be somebody's."""
+    """A small number, as of millimetres or of a scale: longer numbers may identify somebody."""
     return text if re.fullmatch(r"\d{1,3}(?:\.\d{1,3})?", text) else None
 
 
@@ -62,7 +62,7 @@ def _category(text: str) -> str | None:
     return text if re.fullmatch(r"[0-6][abcABC]?|[A-D]", text) else None
 
 
-def _decade(text: str) -> str | None:
+def _age_group(text: str) -> str | None:
     """``40–49`` of ``47``, ``47.5`` and DICOM's ``047Y``."""
     found = re.fullmatch(r"0*(\d{1,3})(?:\.\d+)?\s*(?:Y|years?)?", text)
     months = re.fullmatch(r"\d{1,4}\s*[MWD]", text)
@@ -74,14 +74,14 @@ def _decade(text: str) -> str | None:
     return f"{_OLDEST}+" if first >= _OLDEST else f"{first}–{first + 9}"
 
 
-#: Name of an attribute -> its value as it may be shown, ``None`` where it is no such value.
+#: Name of an attribute -> function giving the value that may be shown, ``None`` where it may not be shown.
 _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "modality": _one_of(_MODALITIES, str.upper),
     "laterality": _one_of(_SIDES, str.lower),
     "breast": _one_of(_SIDES, str.lower),
     "view": _one_of(_VIEWS, str.upper),
     "sex": lambda text: _SEXES.get(text.lower()),
-    "age": _decade,
+    "age": _age_group,
     "burnt_in_text": _one_of(frozenset(("yes", "no", "possible")), str.lower),
     "tissue": _one_of(_TISSUES, str.lower),
     "abnormality": _one_of(_ABNORMALITIES, str.lower),
@@ -94,7 +94,7 @@ _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "subtlety": _category,
     "diameter_mm": _number,
 }
-#: What importers call attributes -> how a report does.
+#: Name of an attribute -> its title in a report.
 _TITLES = {
     "laterality": tr_lazy("Laterality"),
     "view": tr_lazy("View"),
@@ -109,26 +109,26 @@ _TITLES = {
 
 
 def attribute_title(name: str) -> str:
-    """What a report calls the attribute ``name``."""
+    """The title of the attribute ``name`` in a report."""
     return _TITLES.get(name, name.capitalize())
 
 
 def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_text: bool) -> dict[str, str]:
     """The attributes a report shows, sorted by name.
 
-    Terms and numbers of the allow-list always, ages by decade unless ``identified``; what tells the patient or
-    where the case is filed only if ``identified``; everything else only with ``free_text``.
+    Terms and numbers of the allow-list always, ages by decade unless ``identified``; attributes that identify the
+    patient or the study only if ``identified``; everything else only with ``free_text``.
     """
     shown = {}
     for name, value in sorted(attributes.items()):
         allow = _ALLOWED.get(name.strip().lower())
         allowed = None if allow is None else allow(value.strip())
-        if name in _FILED or is_identifying(name):
-            keep = value if identified else None
+        if name in _ARCHIVE_ATTRIBUTES or is_identifying(name):
+            shown_value = value if identified else None
         elif allowed is not None:
-            keep = value if identified else allowed
+            shown_value = value if identified else allowed
         else:
-            keep = value if free_text else None
-        if keep is not None:
-            shown[name] = keep
+            shown_value = value if free_text else None
+        if shown_value is not None:
+            shown[name] = shown_value
     return shown

@@ -12,24 +12,24 @@ from semblance.core.reports.document import RankedRow
 PARTS = 5
 
 
-def leading_parts(row: RankedRow, most: int = PARTS) -> list[tuple[str, float]]:
-    """The largest parts of a distance; all others, those the row does not hold included, as one. The amounts
-    sum to the distance."""
+def leading_parts(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float]]:
+    """The largest parts of a distance, and all others as one part, including those not in the row. The amounts sum
+    to the distance."""
     ordered = sorted(row.parts, key=lambda part: -abs(part[1]))
     if not ordered:
         return []
     missing = row.distance - sum(amount for _, amount in ordered)
     has_rest = abs(missing) > 1e-6 * max(abs(row.distance), 1e-300)
-    if len(ordered) + has_rest <= most:
+    if len(ordered) + has_rest <= limit:
         return [*ordered, (tr_lazy("others"), missing)] if has_rest else ordered
-    rest = ordered[most - 1 :]
+    rest = ordered[limit - 1 :]
     name = tr_lazy("others") if has_rest else tr_lazy("{n} others", n=len(rest))
-    return [*ordered[: most - 1], (name, sum(amount for _, amount in rest) + (missing if has_rest else 0.0))]
+    return [*ordered[: limit - 1], (name, sum(amount for _, amount in rest) + (missing if has_rest else 0.0))]
 
 
-def waterfall(row: RankedRow, most: int = PARTS) -> list[tuple[str, float, float, float]]:
-    """Each leading part with the place (0..1) and length of its step, from nothing to the distance."""
-    parts = leading_parts(row, most)
+def waterfall(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float, float, float]]:
+    """Each leading part with the start (0..1) and length of its step from 0 to the distance."""
+    parts = leading_parts(row, limit)
     edges = [0.0]
     for _, amount in parts:
         edges.append(edges[-1] + amount)

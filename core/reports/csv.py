@@ -12,11 +12,11 @@ def report_csv(document: ReportDocument) -> str:
     parts = tuple(dict.fromkeys(name for row in document.ranking for name, _ in row.parts))
     identities = ("patient_id", "path") if document.identified else ()
     header = ("query", "metric", "rank", "case_id", "finding", "distance", "alike", "judgement", *identities)
-    asked = document.query.case_id or document.query.image or ""
+    query = document.query.case_id or document.query.image or ""
     rows = []
     for row in document.ranking:
         shares = dict(row.parts)
-        told = (row.patient, row.path) if document.identified else ()
+        identity = (row.patient, row.path) if document.identified else ()
         case = (row.rank, row.case_id, row.finding, row.distance, row.alike, row.judgement)
-        rows.append((asked, document.metric, *case, *told, *(shares.get(name) for name in parts)))
+        rows.append((query, document.metric, *case, *identity, *(shares.get(name) for name in parts)))
     return csv_text((*header, *(f"part: {name}" for name in parts)), rows)

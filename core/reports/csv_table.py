@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-#: A spreadsheet takes text that begins with one of these for a formula.
+#: A spreadsheet reads text that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 
 

@@ -1,4 +1,4 @@
-"""What plots show: curves of metrics as plain numbers, told in words and as CSV."""
+"""The curves of metrics that plots show, as numbers, as text and as CSV."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from semblance.core.reports.csv_table import csv_text
 
 Numbers = tuple[float | None, ...]
 
-#: The k at which a retrieval accuracy is told in one number.
-AT = 10
+#: The k of a retrieval accuracy that is given as one number.
+ACCURACY_K = 10
 ACCURACY, ROC, TRAINING, CALIBRATION = "retrieval_accuracy", "roc", "training", "calibration"
 KINDS = (ACCURACY, ROC, TRAINING, CALIBRATION)
 
@@ -38,7 +38,7 @@ class AccuracyCurve:
     line: int | None = None
     stale: bool = False
 
-    def at(self, k: int = AT) -> tuple[int, float | None, float | None, float | None]:
+    def at(self, k: int = ACCURACY_K) -> tuple[int, float | None, float | None, float | None]:
         """k, mean, low and high at ``k``, or at the largest k below it."""
         place = max((i for i, value in enumerate(self.k) if value <= k), default=0)
         return self.k[place], self.mean[place], self.low[place], self.high[place]
@@ -78,12 +78,12 @@ class TrainingCurve:
     @property
     def best(self) -> tuple[int, float] | None:
         """Round and value of the best held-out accuracy; the first of equals."""
-        seen = [
+        measured = [
             (round_, value)
             for round_, value in zip(self.rounds, self.heldout_accuracy, strict=True)
-            if _there(value)
+            if _is_finite(value)
         ]
-        return max(seen, key=lambda point: (point[1], -point[0])) if seen else None
+        return max(measured, key=lambda point: (point[1], -point[0])) if measured else None
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class CalibrationCurve:
     """Bins of cases by their estimate: the mean estimate, the share that had the finding with its 95 %
     interval, and how many cases.
 
-    ``ece``: the expected calibration error; ``perfect``: what 95 of 100 forecasters would stay below whose
-    every estimate is true. ``finding`` is empty where each case's estimate is of its own first finding.
+    ``ece``: the expected calibration error; ``perfect``: the 95th percentile of the error of a perfectly
+    calibrated forecaster. ``finding`` is empty where each case's estimate is for its own first finding.
     """
 
     label: str
@@ -115,15 +115,15 @@ Curve = AccuracyCurve | RocCurve | TrainingCurve | CalibrationCurve
 def relative_objective(objective: Sequence[float | None]) -> npt.NDArray[np.float64]:
     """The objective as a share of its first value: it falls from 1 towards 0. NaN where there is none.
 
-    One that begins at or below zero, or goes below it, is placed between its lowest (0) and highest (1).
+    An objective with values at or below zero is scaled between its lowest (0) and highest (1) value.
     """
     values = np.array([math.nan if value is None else value for value in objective], dtype=np.float64)
-    there = values[np.isfinite(values)]
-    if not len(there):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return np.full(len(values), np.nan)
-    lowest, span = float(there.min()), float(np.ptp(there))
-    if there[0] > 0 and lowest >= 0:
-        values /= there[0]
+    lowest, span = float(finite.min()), float(np.ptp(finite))
+    if finite[0] > 0 and lowest >= 0:
+        values /= finite[0]
     else:
         values = (values - lowest) / (span or 1.0)
     values[~np.isfinite(values)] = np.nan
@@ -139,11 +139,11 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
     return tr("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
 
 
-def in_words(curves: Sequence[Curve]) -> str:
-    """What a plot shows, for who cannot see it: a sentence for every curve."""
+def describe_curves(curves: Sequence[Curve]) -> str:
+    """The content of a plot as text for screen readers: a sentence for every curve."""
     if not curves:
         return tr("Nothing to show yet.")
-    return " ".join(_sentence(curve) for curve in curves)
+    return " ".join(_curve_text(curve) for curve in curves)
 
 
 def curves_csv(kind: str, curves: Sequence[Curve], *, measured_on: str = "") -> str:
@@ -187,16 +187,16 @@ def _rows(curve: Curve) -> Iterable[tuple[float | None, ...]]:
     return ((*point, *area) for point in zip(curve.fpr, curve.tpr, low, high, strict=True))
 
 
-def _sentence(curve: Curve) -> str:
+def _curve_text(curve: Curve) -> str:
     name = tr("{name} (current)", name=curve.label) if curve.current else curve.label
     if isinstance(curve, AccuracyCurve):
         k, mean, low, high = curve.at()
-        return tr("{name}: accuracy at {k} is {value}.", name=name, k=k, value=_spoken(mean, low, high))
+        return tr("{name}: accuracy at {k} is {value}.", name=name, k=k, value=_value_text(mean, low, high))
     if isinstance(curve, RocCurve):
         return tr(
             "{name}: area under the curve {value}.",
             name=name,
-            value=_spoken(curve.auc, curve.auc_low, curve.auc_high),
+            value=_value_text(curve.auc, curve.auc_low, curve.auc_high),
         )
     if isinstance(curve, CalibrationCurve):
         return tr(
@@ -221,7 +221,7 @@ def _sentence(curve: Curve) -> str:
     )
 
 
-def _spoken(value: float | None, low: float | None, high: float | None) -> str:
+def _value_text(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return tr("not defined")
     if low is None or high is None:
@@ -229,5 +229,5 @@ def _spoken(value: float | None, low: float | None, high: float | None) -> str:
     return tr("{value:.2f}, 95 % interval {low:.2f} to {high:.2f}", value=value, low=low, high=high)
 
 
-def _there(value: float | None) -> TypeGuard[float]:
+def _is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)

@@ -1,4 +1,4 @@
-"""The neutral report of a search: everything a writer puts on paper, and nothing it may not."""
+"""The report of a search as a document independent of its format; de-identified when it is made."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from semblance.core.library.finding_letters import finding_letters
 from semblance.core.reports.formatting import digits_for
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
-#: What an image from outside is called: its name often is its patient's.
+#: The name of an image that is not in the library, whose file name often contains the patient's name.
 QUERY_IMAGE = tr_lazy("Query image")
-#: Stands once on every report.
+#: Printed on every report.
 SUPPORT = tr_lazy("Support, not a diagnosis.")
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
@@ -29,8 +29,8 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """How a finding is shown beside its word: colour of its square, its letter and the letter's colour."""
+class FindingMark:
+    """The mark shown beside a finding's name: colour of the square, letter and colour of the letter."""
 
     colour: str
     letter: str
@@ -39,7 +39,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class QueryFacts:
-    """What was asked: a case of the library (``case_id``), or a file from outside (``image``)."""
+    """The query: a case of the library (``case_id``), or an image file (``image``)."""
 
     case_id: str | None = None
     image: str | None = None
@@ -47,7 +47,7 @@ class QueryFacts:
     finding: str | None = None
     #: PNG or JPEG bytes.
     thumbnail: bytes | None = None
-    #: Where only a region was asked: the whole image with the region outlined.
+    #: Where the query is a region: the whole image with the region outlined.
     overview: bytes | None = None
     region: Region | None = None
     facts: tuple[Fact, ...] = ()
@@ -55,7 +55,8 @@ class QueryFacts:
 
 @dataclass(frozen=True)
 class RankedRow:
-    """A case of the ranking. ``parts``: names and shares of its distance; ``alike``: duplicates folded."""
+    """A case of the ranking. ``parts``: names and shares of its distance; ``alike``: number of its grouped
+    near-duplicates."""
 
     rank: int
     case_id: str
@@ -67,16 +68,16 @@ class RankedRow:
     parts: tuple[tuple[str, float], ...] = ()
     judgement: str = ""
     alike: int = 0
-    #: What made the distance, in a sentence.
+    #: The main reasons of the distance, as a sentence.
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class VoteFacts:
-    """Findings of the nearest (most frequent first); ``without`` a finding are the others of them. Until
-    calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``; ``why_not``
-    says why. ``trained``: the metric was trained on the query or its patient. ``caution``: by how much
-    estimates err, where that is more than chance allows."""
+    """Findings of the nearest cases (most frequent first); ``without``: the number of those without a finding.
+    ``probability`` of ``finding`` and its ``interval`` exist only after calibration on held-out cases;
+    ``why_not`` is the reason where they do not. ``trained``: the metric was trained on the query or its patient.
+    ``caution``: the calibration error, where it is larger than chance allows."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     finding: str | None = None
@@ -91,15 +92,15 @@ class VoteFacts:
     #: The finding of each of the nearest, nearest first, where that is known.
     voters: tuple[str | None, ...] = ()
 
-    def in_order(self) -> tuple[str | None, ...]:
-        """Finding by finding as :attr:`voters`; else the most frequent first."""
+    def neighbour_findings(self) -> tuple[str | None, ...]:
+        """The finding of each of the nearest cases: :attr:`voters`, else the most frequent first."""
         grouped = [finding for finding, n in self.counts.items() for _ in range(n)]
         return self.voters or (*grouped, *[None] * self.without)
 
 
 @dataclass(frozen=True)
 class JudgementRow:
-    """One click: ``a`` is (not) like ``b``, or closer to ``b`` than to ``c``; ``verdict`` in words."""
+    """One judgement: ``a`` is (not) like ``b``, or closer to ``b`` than to ``c``; ``verdict`` as text."""
 
     verdict: str
     a: str
@@ -122,8 +123,8 @@ class Plot:
 class ReportDocument:
     """A search to be reported; ``created`` is ISO 8601, ``findings`` are the library's, in its order.
 
-    Unless ``identified``, making one calls every case "Case 12" and takes out patient ids, the names of files and
-    patient ids within texts; :attr:`removed` says so. No writer can then give away what the document does not hold.
+    Unless ``identified``, the constructor names every case "Case 12" and removes patient ids, file names and patient
+    ids within texts; :attr:`removed` describes this. So no writer can disclose them.
     """
 
     title: str
@@ -147,16 +148,16 @@ class ReportDocument:
     free_text: bool = False
     #: What cases are called unless ``identified``, shared with other reports; not kept.
     case_names: CaseNames | None = None
-    #: Further patient ids that may stand in names or notes; only ever used to take them out.
+    #: Further patient ids that may occur in names or notes; only used to remove them.
     patients: tuple[str, ...] = ()
     #: Letterhead: the clinic's name and its logo as PNG or JPEG.
     clinic: str = ""
     logo: bytes | None = None
-    #: Free text of whoever wrote it.
+    #: Free text of the author.
     comment: str = ""
-    #: What lets the library it came from reopen it, as JSON; names nothing but by keyed digests.
+    #: The search as JSON, with which its library can reopen it; cases are named by keyed digests only.
     embedded_search: Mapping[str, Any] = field(default_factory=dict)
-    #: What was taken out; made by the document itself.
+    #: What was removed, as sentences; set by the constructor.
     removed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -174,17 +175,17 @@ class ReportDocument:
                 names(case)
             if self.query.image is not None:
                 object.__setattr__(self, "query", replace(self.query, image=QUERY_IMAGE))
-        # A library may know very many patients; few of them stand in one report.
+        # A library may have very many patients; few of them occur in one report.
         texts = "\n".join(texts_of(self)).casefold()
         named = {patient for patient in patients if patient and patient.casefold() in texts}
         redactor = Redactor(self.identified, named, files, names)
         for name, value in vars(self).copy().items():
             if name not in ("identified", "free_text", "removed", "created", "embedded_search"):
-                object.__setattr__(self, name, redactor.cleaned(value))
+                object.__setattr__(self, name, redactor.redact(value))
         object.__setattr__(self, "removed", redactor.summary(free_text=self.free_text))
 
-    def marks(self) -> dict[str, Mark]:
-        """How each finding of the report is shown, by the library's order."""
+    def marks(self) -> dict[str, FindingMark]:
+        """The mark of each finding of the report, in the library's order."""
         shown = [row.finding for row in self.ranking] + [self.query.finding, *self.vote.counts]
         order = tuple(dict.fromkeys([*self.findings, *sorted({f for f in shown if f is not None})]))
         letters = finding_letters(order)
@@ -192,7 +193,7 @@ class ReportDocument:
         for place, finding in enumerate(order):
             colour = FINDING_COLOURS[place % len(FINDING_COLOURS)]
             ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
-            marks[finding] = Mark(colour, letters[finding], ink)
+            marks[finding] = FindingMark(colour, letters[finding], ink)
         return marks
 
     def vote_text(self) -> str:
@@ -200,9 +201,9 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        told = [count_label(n, finding) for finding, n in counts.items()]
-        told += [tr_lazy("{n} not given", n=without)] if without else []
-        return tr_lazy("{n} nearest: {told}", n=sum(counts.values()) + without, told=join_texts(told))
+        labels = [count_label(n, finding) for finding, n in counts.items()]
+        labels += [tr_lazy("{n} not given", n=without)] if without else []
+        return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""
@@ -212,7 +213,7 @@ class ReportDocument:
         if not vote.calibrated or vote.probability is None or vote.finding is None:
             why = as_lazy(vote.why_not) if vote.why_not else tr_lazy("Not calibrated on held-out cases.")
             return tr_lazy("Counts only. {why}", why=why)
-        interval = "" if vote.interval is None else _between(*vote.interval)
+        interval = "" if vote.interval is None else _interval_text(*vote.interval)
         source = (
             tr_lazy(", from {measured_on}", measured_on=as_lazy(vote.measured_on)) if vote.measured_on else ""
         )
@@ -228,24 +229,24 @@ class ReportDocument:
 
     @property
     def digits(self) -> int:
-        """With how many digits the distances of the ranking are written."""
+        """The number of digits of the distances of the ranking."""
         return digits_for([row.distance for row in self.ranking])
 
     def hidden_text(self) -> str:
-        """What the ranking left out; empty where nothing."""
-        told = []
+        """What the ranking left out; empty where it left out nothing."""
+        parts = []
         if same := self.hidden.get("same_patient", 0):
-            told.append(tr_lazy("{n} of the same patient", n=same))
+            parts.append(tr_lazy("{n} of the same patient", n=same))
         if copies := self.hidden.get("near_duplicates", 0):
-            told.append(tr_lazy_n("{n} near-duplicate", "{n} near-duplicates", copies))
-        if not told:
+            parts.append(tr_lazy_n("{n} near-duplicate", "{n} near-duplicates", copies))
+        if not parts:
             return ""
-        both = tr_lazy("{first} and {last}", first=told[0], last=told[-1]) if len(told) > 1 else told[0]
-        return tr_lazy("Hidden: {what}.", what=both)
+        what = tr_lazy("{first} and {last}", first=parts[0], last=parts[-1]) if len(parts) > 1 else parts[0]
+        return tr_lazy("Hidden: {what}.", what=what)
 
 
-def _between(low: float, high: float) -> str:
+def _interval_text(low: float, high: float) -> str:
     return tr_lazy(" ({low:.2f}–{high:.2f})", low=low, high=high)
 
 
-UNKNOWN_MARK = Mark(_GREY, "?", _LIGHT_INK)
+UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)

@@ -1,4 +1,4 @@
-"""A PDF report as a DICOM object, so that an archive of images can keep it."""
+"""A PDF report as a DICOM object for an image archive."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from semblance.core.reports.pdf import report_pdf
 
 #: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
 SOP_CLASS, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"
-_LONGEST = 64
+_MAX_LENGTH = 64
 
 
 def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
     """The report as an Encapsulated PDF object (PS3.3 A.45.1), in a study of its own.
 
-    De-identified it tells no patient; identified it carries the query's patient id. Names are never in it.
+    A de-identified report names no patient; an identified one has the query's patient id. It never has names.
     """
     from pydicom.dataset import FileDataset, FileMetaDataset
     from pydicom.uid import UID, generate_uid
@@ -29,18 +29,18 @@ def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
     file.SpecificCharacterSet = "ISO_IR 192"
     file.SOPClassUID, file.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
     file.PatientName, file.PatientBirthDate, file.PatientSex = "", "", ""
-    file.PatientID = (document.query.patient or "")[:_LONGEST] if document.identified else ""
+    file.PatientID = (document.query.patient or "")[:_MAX_LENGTH] if document.identified else ""
     file.PatientIdentityRemoved = "NO" if document.identified else "YES"
     if not document.identified:
-        file.DeidentificationMethod = " ".join(document.removed)[:_LONGEST]
+        file.DeidentificationMethod = " ".join(document.removed)[:_MAX_LENGTH]
     file.StudyInstanceUID, file.SeriesInstanceUID = generate_uid(prefix=None), generate_uid(prefix=None)
     file.StudyDate = file.StudyTime = file.StudyID = file.AccessionNumber = file.ReferringPhysicianName = ""
     file.Modality, file.ConversionType = "DOC", "WSD"
     file.SeriesNumber, file.InstanceNumber = 1, 1
     file.Manufacturer, file.ManufacturerModelName = "Semblance", "Semblance"
-    file.SoftwareVersions = document.versions.get("semblance", "")[:_LONGEST]
-    file.InstitutionName = document.clinic[:_LONGEST]
-    made = _moment(document.created)
+    file.SoftwareVersions = document.versions.get("semblance", "")[:_MAX_LENGTH]
+    file.InstitutionName = document.clinic[:_MAX_LENGTH]
+    made = _created_at(document.created)
     file.ContentDate, file.ContentTime = f"{made:%Y%m%d}", f"{made:%H%M%S}"
     file.AcquisitionDateTime = ""
     file.BurnedInAnnotation = "YES" if document.identified else "NO"
@@ -55,7 +55,7 @@ def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
     return out.getvalue()
 
 
-def _moment(created: str) -> datetime:
+def _created_at(created: str) -> datetime:
     try:
         return datetime.fromisoformat(created)
     except ValueError:

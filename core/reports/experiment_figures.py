@@ -26,7 +26,7 @@ class Interval:
 def critical_difference_figure(
     ranks: Mapping[str, float],
     distance: float,
-    alike: Sequence[Sequence[str]],
+    groups: Sequence[Sequence[str]],
     *,
     theme: ThemeName = "print",
     size: tuple[int, int] = (640, 0),
@@ -39,8 +39,8 @@ def critical_difference_figure(
 ) -> bytes:
     """Average ``ranks`` on a line, the best at the left; learners that do not differ are joined by a bar.
 
-    ``distance`` is Nemenyi's, ``alike`` the groups within it (Demsar 2006, Figure 1). A height of 0 takes
-    what is needed. Equal ranks give equal bytes.
+    ``distance`` is Nemenyi's critical difference, ``groups`` the learners within it (Demsar 2006, Figure 1). A
+    height of 0 means as high as needed. Equal ranks give equal bytes.
 
     Raises:
         ValueError: fewer than two ranks.
@@ -50,43 +50,53 @@ def critical_difference_figure(
     ordered = sorted(ranks, key=lambda name: (ranks[name], name))
     left, right = ordered[: (len(ordered) + 1) // 2], ordered[(len(ordered) + 1) // 2 :]
     row, bar = 18.0 * text_scale, 8.0
-    names_top = 74.0 * text_scale + bar * len(alike)
+    names_top = 74.0 * text_scale + bar * len(groups)
     needed = 22 * text_scale + names_top + row * len(left) + 6
     canvas = PlotCanvas(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
     colours = canvas.colours
     top = heading(canvas, title, note) + 8
-    room = 0.36 * canvas.width
-    widest = min(max(canvas.text_width(_value_runs(name, ranks), TEXT) for name in ordered), room)
+    name_width = 0.36 * canvas.width
+    widest = min(max(canvas.text_width(_value_runs(name, ranks), TEXT) for name in ordered), name_width)
     first, last = PAD + widest + 18, canvas.width - PAD - widest - 18
     highest = float(len(ordered))
-    told = tr("critical difference {distance:.2f}", distance=distance)
-    # The words after the bar need their room: where it is long, the ranks stand closer.
+    distance_text = tr("critical difference {distance:.2f}", distance=distance)
+    # The text after the bar needs space: where the bar is long, the ranks are drawn closer together.
     share = min(1.0, distance / (highest - 1.0))
-    last = min(last, first + (canvas.width - PAD - 8 - canvas.text_width(told, TICK) - first) / share)
+    last = min(
+        last, first + (canvas.width - PAD - 8 - canvas.text_width(distance_text, TICK) - first) / share
+    )
 
     def across(rank: float) -> float:
         return first + (rank - 1.0) / (highest - 1.0) * (last - first)
 
     axis = top + canvas.px(38)
-    _distance_bar(canvas, across, distance, top + canvas.px(10), highest, told)
+    _distance_bar(canvas, across, distance, top + canvas.px(10), highest, distance_text)
     canvas.line([first, last], [axis, axis], colours.second, 1)
     for rank in range(1, len(ordered) + 1):
         canvas.line([across(rank)] * 2, [axis - 4, axis], colours.second, 1)
         if len(ordered) <= 15 or rank % 5 == 0 or rank == 1:
             canvas.write(across(rank), axis - 4 - canvas.px(8), str(rank), colours.third, align="center")
     y = axis + bar + 2
-    for group in alike:
+    for group in groups:
         ends = [ranks[name] for name in group]
         canvas.line([across(min(ends)) - 3, across(max(ends)) + 3], [y, y], colours.text, 3)
         y += bar
     y += canvas.px(8)
     for place, name in enumerate(left):
-        _name(
-            canvas, name, ranks, across(ranks[name]), axis, y + place * row, first - _STUB, room, right=False
+        _draw_name(
+            canvas,
+            name,
+            ranks,
+            across(ranks[name]),
+            axis,
+            y + place * row,
+            first - _STUB,
+            name_width,
+            right=False,
         )
     for place, name in enumerate(reversed(right)):
         at = across(ranks[name])
-        _name(canvas, name, ranks, at, axis, y + place * row, last + _STUB, room, right=True)
+        _draw_name(canvas, name, ranks, at, axis, y + place * row, last + _STUB, name_width, right=True)
     return canvas.save(format)
 
 
@@ -95,18 +105,23 @@ def _value_runs(name: str, ranks: Mapping[str, float]) -> str:
 
 
 def _distance_bar(
-    canvas: PlotCanvas, across: Callable[[float], float], distance: float, y: float, highest: float, told: str
+    canvas: PlotCanvas,
+    across: Callable[[float], float],
+    distance: float,
+    y: float,
+    highest: float,
+    distance_text: str,
 ) -> None:
-    """Open at its end where the distance is longer than all ranks apart."""
+    """Draw the bar, open at its end where the distance is longer than the range of the ranks."""
     begin, end = across(1.0), across(min(1.0 + distance, highest))
     colours = canvas.colours
     canvas.line([begin, end], [y, y], colours.accent, 2)
     for x in (begin, end) if 1.0 + distance <= highest else (begin,):
         canvas.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
-    canvas.write(end + 8, y, told, colours.second)
+    canvas.write(end + 8, y, distance_text, colours.second)
 
 
-def _name(
+def _draw_name(
     canvas: PlotCanvas,
     name: str,
     ranks: Mapping[str, float],
@@ -114,14 +129,16 @@ def _name(
     axis: float,
     y: float,
     end: float,
-    room: float,
+    name_width: float,
     *,
     right: bool = False,
 ) -> None:
-    """The learner beside the line, joined with its rank."""
+    """Draw the name of the learner beside the line, joined with its rank."""
     canvas.line([x, x, end], [axis, y, y], canvas.colours.third, 1)
     runs = [
-        TextRun(canvas.elided(name, room - canvas.text_width("  0.00", TEXT), TEXT), canvas.colours.text),
+        TextRun(
+            canvas.elided(name, name_width - canvas.text_width("  0.00", TEXT), TEXT), canvas.colours.text
+        ),
         TextRun(tr("  {rank:.2f}", rank=ranks[name]), canvas.colours.second),
     ]
     start = end + 6 if right else end - 6 - canvas.text_runs_width(runs, TEXT)

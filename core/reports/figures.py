@@ -1,4 +1,4 @@
-"""The plots of an evaluation as images: retrieval accuracy, ROC, and the course of a training."""
+"""The plots of an evaluation as images: retrieval accuracy, ROC and training curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import (
     PAD,
-    Entry,
+    KeyEntry,
     Scale,
     Style,
     count_ticks,
@@ -36,12 +36,12 @@ from semblance.core.reports.curves import (
 )
 from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun, Values
 
-#: From this width on, a key with numbers stands beside the plot.
+#: From this width on, a key with numbers is drawn beside the plot.
 WIDE = 640
-#: Curves whose interval and value are shown; more cannot be told apart.
-MOST_LABELLED = 3
+#: Curves whose interval and value are shown; more cannot be distinguished.
+MAX_LABELLED = 3
 _C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
-_Drawn = list[tuple[_C, Style]]
+_StyledCurves = list[tuple[_C, Style]]
 
 
 def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayout) -> bytes:
@@ -51,17 +51,22 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayou
 
     Raises:
         KeyError: an unknown theme or format.
-        ValueError: a size beyond reason.
+        ValueError: an impossible size.
     """
     canvas = layout.canvas()
-    drawn = _styled(canvas, curves)
-    entries = [Entry(look, curve.label, _value_runs(canvas, *curve.at()[1:])) for curve, look in drawn]
-    low, high = _value_range(drawn)
+    styled = _styled(canvas, curves)
+    entries = [
+        KeyEntry(line_style, curve.label, _value_runs(canvas, *curve.at()[1:]))
+        for curve, line_style in styled
+    ]
+    low, high = _value_range(styled)
     top = heading(canvas, layout.title, layout.note)
-    room = _room(canvas, entries, named=layout.named, header=tr("accuracy @10"), top=top)
-    ticks, first, end = value_ticks(low, high, canvas.height - room.top - 36)
-    box = _limited(inner_box(canvas, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
-    last = max((curve.k[-1] for curve, _ in drawn if curve.k), default=20)
+    placement = _place_key(canvas, entries, named=layout.named, header=tr("accuracy @10"), top=top)
+    ticks, first, end = value_ticks(low, high, canvas.height - placement.top - 36)
+    box = _limit_width(
+        inner_box(canvas, [tick_text(t) for t in ticks], top=placement.top, right=placement.right), 7
+    )
+    last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
     scale = Scale(box, (1, last) if last > 1 else (0.5, 1.5), (first, end))
     frame(
         canvas,
@@ -71,40 +76,42 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayou
         x_label=tr("k, cases retrieved"),
         y_label=tr("accuracy"),
     )
-    if drawn:
-        _accuracy_lines(canvas, scale, drawn)
-    _finish_key(canvas, entries, room, box)
+    if styled:
+        _accuracy_lines(canvas, scale, styled)
+    _finish_key(canvas, entries, placement, box)
     return canvas.save(layout.format)
 
 
 def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
     canvas = layout.canvas()
-    drawn = _styled(canvas, curves)
+    styled = _styled(canvas, curves)
     entries = [
-        Entry(
-            look,
+        KeyEntry(
+            line_style,
             curve.label if layout.named else "",
             _value_runs(canvas, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
             TextRun("AUC ", canvas.colours.second),
         )
-        for curve, look in drawn
+        for curve, line_style in styled
     ]
-    wide = layout.named and canvas.width >= WIDE
+    key_beside = layout.named and canvas.width >= WIDE
     top = heading(canvas, layout.title, layout.note)
-    room = _room(canvas, entries if wide else [], named=True, header="", top=top)
+    placement = _place_key(canvas, entries if key_beside else [], named=True, header="", top=top)
     ticks = [0, 0.5, 1]
-    box = _limited(inner_box(canvas, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
+    box = _limit_width(
+        inner_box(canvas, ["0.5"], top=placement.top, right=placement.right), 3 if key_beside else 8
+    )
     scale = Scale(box, (0, 1), (0, 1))
     frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
     canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.strong_line, 1)
-    for curve, look in reversed(drawn):
+    for curve, line_style in reversed(styled):
         x = scale.across(curve.fpr)
-        if curve.low and curve.high and look.fill and curve.current:
-            canvas.band(x, scale.up(curve.low), scale.up(curve.high), look.colour, look.fill)
-        canvas.line(x, scale.up(curve.tpr), look.colour, look.width, look.dashes)
-    if wide:
-        _finish_key(canvas, entries, room, box)
+        if curve.low and curve.high and line_style.fill and curve.current:
+            canvas.band(x, scale.up(curve.low), scale.up(curve.high), line_style.colour, line_style.fill)
+        canvas.line(x, scale.up(curve.tpr), line_style.colour, line_style.width, line_style.dashes)
+    if key_beside:
+        _finish_key(canvas, entries, placement, box)
     else:
         corner = Box(box.left + 0.25 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
         key_column(canvas, entries, corner, bottom=True)
@@ -112,34 +119,36 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
 
 
 def training_figure(curves: Sequence[TrainingCurve], layout: PlotLayout) -> bytes:
-    """The objective as a share of its start above, held-out accuracy @10 below, over the rounds; arguments
-    and errors as above."""
+    """The objective as a share of its first value (above) and held-out accuracy @10 (below) over the rounds;
+    arguments and errors as above."""
     canvas = layout.canvas()
     colours = canvas.colours
-    drawn = _styled(canvas, curves)
-    entries = [Entry(look, curve.label, _best(canvas, curve)) for curve, look in drawn]
-    room = _room(
+    styled = _styled(canvas, curves)
+    entries = [KeyEntry(line_style, curve.label, _best_runs(canvas, curve)) for curve, line_style in styled]
+    placement = _place_key(
         canvas,
         entries,
         named=layout.named and len(entries) > 1,
         header=tr("best, held-out"),
         top=heading(canvas, layout.title, layout.note),
     )
-    seen = [v for curve, _ in drawn for v in curve.heldout_accuracy if v is not None]
-    best = drawn[0][0].best if drawn else None
-    words = tr("held-out, best {best:.2f}", best=best[1]) if best else tr("held-out")
+    measured = [v for curve, _ in styled for v in curve.heldout_accuracy if v is not None]
+    best = styled[0][0].best if styled else None
+    best_text = tr("held-out, best {best:.2f}", best=best[1]) if best else tr("held-out")
     gutter = (
-        max(canvas.text_width(words, TICK, 600), canvas.text_width(tr("objective"))) + 8 if drawn else 0.0
+        max(canvas.text_width(best_text, TICK, 600), canvas.text_width(tr("objective"))) + 8
+        if styled
+        else 0.0
     )
     ticks, first, end = value_ticks(
-        min(seen, default=0.0), max(seen, default=1.0), 0.6 * (canvas.height - room.top - 36)
+        min(measured, default=0.0), max(measured, default=1.0), 0.6 * (canvas.height - placement.top - 36)
     )
     texts = [tick_text(t) for t in ticks]
-    whole = _limited(inner_box(canvas, texts, top=room.top, right=room.right + gutter), 7)
-    upper = Box(whole.left, whole.top, whole.right, whole.top + 0.3 * whole.height)
-    lower = Box(whole.left, upper.bottom + 12, whole.right, whole.bottom)
-    last = max((curve.rounds[-1] for curve, _ in drawn if curve.rounds), default=100)
-    relative = [relative_objective(curve.objective) for curve, _ in drawn]
+    plot_box = _limit_width(inner_box(canvas, texts, top=placement.top, right=placement.right + gutter), 7)
+    upper = Box(plot_box.left, plot_box.top, plot_box.right, plot_box.top + 0.3 * plot_box.height)
+    lower = Box(plot_box.left, upper.bottom + 12, plot_box.right, plot_box.bottom)
+    last = max((curve.rounds[-1] for curve, _ in styled if curve.rounds), default=100)
+    relative = [relative_objective(curve.objective) for curve, _ in styled]
     highest = max([1.0, *(float(np.nanmax(v)) for v in relative if not np.isnan(v).all())])
     above = Scale(upper, (0, last), (0, highest))
     below = Scale(lower, (0, last), (first, end))
@@ -147,22 +156,22 @@ def training_figure(curves: Sequence[TrainingCurve], layout: PlotLayout) -> byte
     frame(
         canvas,
         below,
-        count_ticks(0, last, whole.width),
+        count_ticks(0, last, plot_box.width),
         ticks,
         x_label=tr("round"),
         y_label=tr("accuracy"),
         y_texts=texts,
     )
-    for (curve, look), values in reversed(list(zip(drawn, relative, strict=True))):
-        objective = look if len(drawn) > 1 else Style(colours.third, 1.3)
+    for (curve, line_style), values in reversed(list(zip(styled, relative, strict=True))):
+        objective = line_style if len(styled) > 1 else Style(colours.third, 1.3)
         canvas.line(
             above.across(curve.rounds), above.up(values), objective.colour, objective.width, objective.dashes
         )
-        x, y = _known(curve)
-        canvas.line(below.across(x), below.up(y), look.colour, look.width, look.dashes)
-    if drawn and drawn[0][0].rounds:
-        _name_ends(canvas, drawn[0], (above, below), relative[0], words)
-    _finish_key(canvas, entries, room, whole)
+        x, y = _measured_rounds(curve)
+        canvas.line(below.across(x), below.up(y), line_style.colour, line_style.width, line_style.dashes)
+    if styled and styled[0][0].rounds:
+        _label_line_ends(canvas, styled[0], (above, below), relative[0], best_text)
+    _finish_key(canvas, entries, placement, plot_box)
     return canvas.save(layout.format)
 
 
@@ -175,20 +184,20 @@ FIGURES: dict[str, Callable[..., bytes]] = {
 
 
 class _KeyPlacement:
-    """Where the key goes: above the plot, beside it, or nowhere."""
+    """The place of the key: above the plot, beside it, or nowhere."""
 
     def __init__(self, top: float, right: float, header: str, *, beside: bool) -> None:
         self.top, self.right, self.header, self.beside = top, right, header, beside
 
 
-def _room(
-    canvas: PlotCanvas, entries: Sequence[Entry], *, named: bool, header: str, top: float
+def _place_key(
+    canvas: PlotCanvas, entries: Sequence[KeyEntry], *, named: bool, header: str, top: float
 ) -> _KeyPlacement:
     lead = 3 + canvas.px(TICK) / 2
     if not named or not entries:
         return _KeyPlacement(top + lead, 0.0, "", beside=False)
     if canvas.width < WIDE:
-        # The key above is drawn at once: its height decides where the plot begins.
+        # The key above is drawn first, because its height decides where the plot begins.
         left = PAD + canvas.px(TICK) + 6
         height = key_above(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height))
         return _KeyPlacement(top + height + lead + 2, 0.0, "", beside=False)
@@ -197,25 +206,25 @@ def _room(
     return _KeyPlacement(top + lead, min(0.4 * canvas.width, names + numbers + 32 + 28), header, beside=True)
 
 
-def _finish_key(canvas: PlotCanvas, entries: Sequence[Entry], room: _KeyPlacement, box: Box) -> None:
-    if not room.beside:
+def _finish_key(canvas: PlotCanvas, entries: Sequence[KeyEntry], placement: _KeyPlacement, box: Box) -> None:
+    if not placement.beside:
         return
     left = box.right + 28
     top = box.top - 2
-    if room.header:
-        canvas.write(left, top + canvas.px(TICK) / 2, room.header, canvas.colours.third)
+    if placement.header:
+        canvas.write(left, top + canvas.px(TICK) / 2, placement.header, canvas.colours.third)
         top += canvas.px(TICK) + 6
     key_column(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height - 8), size=TEXT)
 
 
-def _limited(box: Box, widest: float) -> Box:
-    """No wider than ``widest`` times its height: flat curves are hard to read."""
+def _limit_width(box: Box, widest: float) -> Box:
+    """``box`` with at most ``widest`` times its height as width, because flat curves are hard to read."""
     return Box(box.left, box.top, min(box.right, box.left + max(widest * box.height, 220)), box.bottom)
 
 
-def _styled(canvas: PlotCanvas, curves: Sequence[_C]) -> _Drawn[_C]:
+def _styled(canvas: PlotCanvas, curves: Sequence[_C]) -> _StyledCurves[_C]:
     """Curves with their styles, the current one first."""
-    out: _Drawn[_C] = []
+    out: _StyledCurves[_C] = []
     others = 0
     for curve in curves:
         line = others if curve.line is None else curve.line
@@ -236,7 +245,7 @@ def _value_runs(
     return number, TextRun(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), canvas.colours.second)
 
 
-def _best(canvas: PlotCanvas, curve: TrainingCurve) -> tuple[TextRun, ...]:
+def _best_runs(canvas: PlotCanvas, curve: TrainingCurve) -> tuple[TextRun, ...]:
     if curve.best is None:
         return (TextRun("–", canvas.colours.third),)
     at, value = curve.best
@@ -249,69 +258,75 @@ def _numbers(values: Sequence[float | None]) -> Values:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _known(curve: TrainingCurve) -> tuple[Values, Values]:
+def _measured_rounds(curve: TrainingCurve) -> tuple[Values, Values]:
     """Rounds whose held-out accuracy was measured: the line goes from each to the next."""
     accuracy = _numbers(curve.heldout_accuracy)
-    there = ~np.isnan(accuracy)
-    return np.asarray(curve.rounds, dtype=np.float64)[there], accuracy[there]
+    finite = ~np.isnan(accuracy)
+    return np.asarray(curve.rounds, dtype=np.float64)[finite], accuracy[finite]
 
 
-def _value_range(drawn: _Drawn[AccuracyCurve]) -> tuple[float, float]:
-    """Lowest and highest of what is drawn, the interval of the current curve included."""
-    values = [v for curve, _ in drawn for v in curve.mean if v is not None]
-    for curve, look in drawn:
-        if look.fill and (curve.current or len(drawn) == 1):
+def _value_range(styled: _StyledCurves[AccuracyCurve]) -> tuple[float, float]:
+    """Lowest and highest drawn value, including the interval of the current curve."""
+    values = [v for curve, _ in styled for v in curve.mean if v is not None]
+    for curve, line_style in styled:
+        if line_style.fill and (curve.current or len(styled) == 1):
             values += [v for v in (*curve.low, *curve.high) if v is not None]
     return (min(values), max(values)) if values else (0.0, 1.0)
 
 
-def _accuracy_lines(canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve]) -> None:
+def _accuracy_lines(canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve]) -> None:
     box = scale.box
-    at = max(drawn[0][0].at()[0], 1)
-    told = _distinguishable(canvas, scale, drawn, at)
-    for curve, look in reversed(told):
-        if look.fill:
+    at = max(styled[0][0].at()[0], 1)
+    labelled = _distinguishable(canvas, scale, styled, at)
+    for curve, line_style in reversed(labelled):
+        if line_style.fill:
             low, high = (
                 np.clip(scale.up(_numbers(ends)), box.top, box.bottom) for ends in (curve.low, curve.high)
             )
-            canvas.band(scale.across(curve.k), low, high, look.colour, look.fill)
+            canvas.band(scale.across(curve.k), low, high, line_style.colour, line_style.fill)
     x = float(scale.across(at))
     canvas.line([x, x], [box.top, box.bottom], canvas.colours.strong_line, 1)
-    for curve, look in reversed(drawn):
+    for curve, line_style in reversed(styled):
         places = scale.across(curve.k)
-        canvas.line(places, scale.up(_numbers(curve.mean)), look.colour, look.width, look.dashes)
-    _value_labels(canvas, scale, drawn, told, at)
+        canvas.line(
+            places, scale.up(_numbers(curve.mean)), line_style.colour, line_style.width, line_style.dashes
+        )
+    _value_labels(canvas, scale, styled, labelled, at)
 
 
 def _distinguishable(
-    canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve], at: int
-) -> _Drawn[AccuracyCurve]:
-    """The current curve and those so far from it that interval and value of each can be read."""
-    told: _Drawn[AccuracyCurve] = []
+    canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve], at: int
+) -> _StyledCurves[AccuracyCurve]:
+    """The current curve, and those far enough from it for their interval and value to be readable."""
+    labelled: _StyledCurves[AccuracyCurve] = []
     heights: list[float] = []
-    for curve, look in drawn:
+    for curve, line_style in styled:
         k, mean, _, _ = curve.at(at)
-        if mean is None or k != at or len(told) == MOST_LABELLED:
+        if mean is None or k != at or len(labelled) == MAX_LABELLED:
             continue
         y = float(scale.up(mean))
         if all(abs(y - other) > 2 * canvas.px(TEXT) for other in heights):
-            told.append((curve, look))
+            labelled.append((curve, line_style))
             heights.append(y)
-    return told
+    return labelled
 
 
 def _value_labels(
-    canvas: PlotCanvas, scale: Scale, drawn: _Drawn[AccuracyCurve], told: _Drawn[AccuracyCurve], at: int
+    canvas: PlotCanvas,
+    scale: Scale,
+    styled: _StyledCurves[AccuracyCurve],
+    labelled: _StyledCurves[AccuracyCurve],
+    at: int,
 ) -> None:
-    """The value at ``at`` beside each curve of ``told`` where the text covers neither curve nor text."""
-    lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in drawn]
+    """The value at ``at`` beside each curve of ``labelled`` where the text covers neither curve nor text."""
+    lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in styled]
     placed: list[Box] = []
     height = canvas.px(TEXT) + 3
     x = float(scale.across(at))
-    for curve, look in told:
+    for curve, line_style in labelled:
         _, mean, low, high = curve.at(at)
         y = float(scale.up(_numbers([mean]))[0])
-        canvas.dot(x, y, look.colour)
+        canvas.dot(x, y, line_style.colour)
         runs = _value_runs(canvas, mean, low, high)
         width = canvas.text_runs_width(runs, TEXT)
         costs: list[tuple[float, float, float]] = []
@@ -329,26 +344,26 @@ def _value_labels(
 
 
 def _crossed_columns(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
-    """How many pixel columns of ``box`` a curve runs through."""
+    """The number of pixel columns of ``box`` that curves cross."""
     columns = np.arange(box.left, box.right, 2.0)
     total = 0
     for x, y in lines:
-        there = ~np.isnan(y)
-        if there.sum() > 1:
-            heights = np.interp(columns, x[there], y[there], left=-1e9, right=-1e9)
+        finite = ~np.isnan(y)
+        if finite.sum() > 1:
+            heights = np.interp(columns, x[finite], y[finite], left=-1e9, right=-1e9)
             total += int(((heights > box.top) & (heights < box.bottom)).sum())
     return float(total)
 
 
-def _name_ends(
+def _label_line_ends(
     canvas: PlotCanvas,
-    drawn: tuple[TrainingCurve, Style],
+    styled: tuple[TrainingCurve, Style],
     scales: tuple[Scale, Scale],
     objective: Values,
-    words: str,
+    best_text: str,
 ) -> None:
     """Name the two lines of the current training at their ends, and mark its best."""
-    curve, look = drawn
+    curve, line_style = styled
     above, below = scales
     x = above.box.right + 8
     ends = objective[~np.isnan(objective)]
@@ -357,6 +372,6 @@ def _name_ends(
         canvas.write(x, y, "objective", canvas.colours.third)
     best = curve.best
     if best is not None:
-        canvas.dot(float(below.across(best[0])), float(below.up(best[1])), look.colour, 3)
+        canvas.dot(float(below.across(best[0])), float(below.up(best[1])), line_style.colour, 3)
         last = [value for value in curve.heldout_accuracy if value is not None][-1]
-        canvas.write(x, float(below.up(last)), words, look.colour, weight=600)
+        canvas.write(x, float(below.up(last)), best_text, line_style.colour, weight=600)

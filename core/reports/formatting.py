@@ -1,4 +1,4 @@
-"""How distances, times and regions are written; distances with enough digits to tell neighbours of a ranking apart."""
+"""Format distances, times and regions; distances with enough digits to distinguish neighbours of a ranking."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from datetime import datetime
 from semblance.core.imaging.region import Region
 from semblance.core.language import format_number, tr_lazy
 
-#: Digits after the point at first, and at most; figures at most of the largest that is looked at.
-FEWEST, MOST, FIGURES = 3, 6, 5
-#: Ranks that are looked at: about those that are seen at once.
-SEEN = 20
-#: Two distances that differ by less than this share are one, computed twice.
+#: Digits after the point, at least and at most; significant digits of the largest distance, at most.
+MIN_DIGITS, MAX_DIGITS, FIGURES = 3, 6, 5
+#: Number of the first ranks that are compared: about as many as are visible at once.
+COMPARED_RANKS = 20
+#: Two distances that differ by less than this share are equal up to rounding.
 _SAME = 1e-6
 
 
-def distance_text(distance: float, digits: int = FEWEST) -> str:
+def distance_text(distance: float, digits: int = MIN_DIGITS) -> str:
     """``digits`` decimals for ordinary distances, as many figures for very small and very large ones."""
     if distance == 0 or 0.001 <= abs(distance) < 100:
         return format_number(distance, f".{digits}f")
     if abs(distance) < 0.001 or abs(distance) >= 100_000:
         return format_number(distance, f".{digits - 1}e")
-    return format_number(distance, f".{digits - FEWEST}f")
+    return format_number(distance, f".{digits - MIN_DIGITS}f")
 
 
 def digits_for(distances: Sequence[float]) -> int:
-    """With how many digits :func:`distance_text` tells most neighbours of a ranking apart, 3 to 6.
+    """The number of digits, 3 to 6, with which :func:`distance_text` distinguishes most neighbours of a ranking.
 
-    The same for the whole ranking, and no more than its size asks for: distances near 2 get four at most,
-    distances near 0.002 six.
+    The same for the whole ranking, and limited by the size of the distances: near 2 at most four digits, near
+    0.002 six.
     """
-    first = [float(one) for one in distances[:SEEN]]
+    first = [float(one) for one in distances[:COMPARED_RANKS]]
     largest = max(map(abs, first), default=0.0)
     if not 0.0 < largest < math.inf:
-        return FEWEST
-    most = FIGURES
+        return MIN_DIGITS
+    max_digits = FIGURES
     if largest >= 0.001:
-        most = min(MOST, max(FEWEST, FIGURES - 1 - math.floor(math.log10(largest))))
+        max_digits = min(MAX_DIGITS, max(MIN_DIGITS, FIGURES - 1 - math.floor(math.log10(largest))))
     pairs = [(a, b) for a, b in itertools.pairwise(first) if not math.isclose(a, b, rel_tol=_SAME)]
 
-    def apart(digits: int) -> int:
+    def count_distinct(digits: int) -> int:
         return sum(distance_text(a, digits) != distance_text(b, digits) for a, b in pairs)
 
-    return max(range(FEWEST, most + 1), key=apart)
+    return max(range(MIN_DIGITS, max_digits + 1), key=count_distinct)
 
 
 def time_text(moment: str) -> str:

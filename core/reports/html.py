@@ -20,7 +20,7 @@ _KINDS = (
 
 
 def report_html(document: ReportDocument) -> str:
-    """The whole report: images as data, nothing loaded from anywhere, every text escaped."""
+    """The whole report: images are embedded, nothing is loaded from elsewhere, every text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -39,7 +39,7 @@ def report_html(document: ReportDocument) -> str:
         "region": region_text,
         "distance": partial(distance_text, digits=document.digits),
         "signed": signed_text,
-        "shares": _placed,
+        "shares": _waterfall_percentages,
         "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
     }
     return environment.get_template("report.html").render(
@@ -59,7 +59,7 @@ def data_uri(content: bytes | None) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}" if content and kind else ""
 
 
-def _placed(row: RankedRow) -> list[tuple[str, float, float, float]]:
+def _waterfall_percentages(row: RankedRow) -> list[tuple[str, float, float, float]]:
     return [
         (name, amount, round(100 * left, 1), round(max(100 * width, 1.0), 1))
         for name, amount, left, width in waterfall(row)

@@ -1,4 +1,4 @@
-"""A report as JSON: the search as scripts know it, and what the report adds."""
+"""A report as JSON: the search in the form of ``search --json``, and the contents of the report."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from semblance.core.reports.document import Fact, ReportDocument
 
-#: Raised when a name changes its meaning.
+#: Version of the format; raised when a key changes its meaning.
 VERSION = 1
 
 
 def report_json(document: ReportDocument) -> str:
-    """Names and shapes of ``search --json``; beside them ``report``, ``card``, ``judgements``, ``plots``
-    (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which the library
-    it came from reopens it. Without images. NaN and infinities become null."""
-    return json.dumps(_plain(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``plots`` (their captions),
+    ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which its library reopens it. Without
+    images. NaN and infinities become null."""
+    return json.dumps(_to_json(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def _values(document: ReportDocument) -> dict[str, Any]:
@@ -84,13 +84,13 @@ def _facts(facts: tuple[Fact, ...]) -> list[dict[str, str]]:
     return [{"label": fact.label, "value": fact.value} for fact in facts]
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _to_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [_to_json(entry) for entry in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if hasattr(value, "item"):
-        return _plain(value.item())
+        return _to_json(value.item())
     return value

@@ -1,4 +1,4 @@
-"""The map of a library as an image, and its places as a table."""
+"""The map of a library as an image, and its coordinates as a table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from semblance.core.reports.plot_canvas import TICK, Box, Format, PlotCanvas, Th
 #: Matplotlib's marks for the shapes of the findings in the window, in order.
 _MARKS = ("o", "s", "^", "D", "P", "X", "v")
 _UNKNOWN = "#6E6E76"
-_KEY = 170
+_KEY_WIDTH = 170
 
 
 @dataclass(frozen=True, eq=False)
 class MapDrawing:
-    """``places`` (n, 2) and ``codes`` (n,) of the ``findings`` (-1: none given); ``note`` stands at the
-    right of the ``title``."""
+    """``places`` (n, 2): coordinates; ``codes`` (n,): codes of the ``findings`` (-1: none given); ``note`` is
+    drawn at the right of the ``title``."""
 
     places: npt.NDArray[np.float32]
     codes: npt.NDArray[np.int16]
@@ -47,17 +47,17 @@ def map_figure(
     """
     canvas = PlotCanvas(theme, size, ratio)
     top = heading(canvas, drawing.title, drawing.note)
-    box = Box(PAD, top + PAD, canvas.width - _KEY - PAD, canvas.height - PAD)
+    box = Box(PAD, top + PAD, canvas.width - _KEY_WIDTH - PAD, canvas.height - PAD)
     n = len(drawing.places)
     radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
     if n:
-        x, y = _fitted(drawing.places, box)
-        # In an order of chance, so that no finding lies on top of another for standing later in the library.
+        x, y = _fit_to_box(drawing.places, box)
+        # In random order, so that no finding covers another because of its position in the library.
         order = np.random.default_rng(0).permutation(n)
         for part in np.array_split(order, max(1, min(20, n // 50))):
             for code in np.unique(drawing.codes[part]).tolist():
                 chosen = part[drawing.codes[part] == code]
-                canvas.points(x[chosen], y[chosen], *_look(code), radius)
+                canvas.points(x[chosen], y[chosen], *_colour_and_mark(code), radius)
     codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
     row = canvas.px(TICK) + 9
     for place, code in enumerate(codes):
@@ -65,20 +65,20 @@ def map_figure(
         if middle + row > canvas.height:
             break
         left = box.right + 14
-        canvas.points([left], [middle], *_look(code), 3.6)
+        canvas.points([left], [middle], *_colour_and_mark(code), 3.6)
         name = drawing.findings[code] if code >= 0 else tr("finding not given")
         count = int((drawing.codes == code).sum())
         canvas.write(
             left + 10,
             middle,
-            canvas.elided(tr("{name}, {count:,}", name=name, count=count), _KEY - 30),
+            canvas.elided(tr("{name}, {count:,}", name=name, count=count), _KEY_WIDTH - 30),
             canvas.colours.second,
         )
     return canvas.save(format)
 
 
 def map_csv(drawing: MapDrawing) -> str:
-    """A line for every case: x, y and finding. Cases are not named: ids may tell who they are."""
+    """A line for every case: x, y and finding. Cases are not named, because ids may identify patients."""
     names = (*drawing.findings, "")
     rows = [
         (float(x), float(y), names[code])
@@ -87,21 +87,21 @@ def map_csv(drawing: MapDrawing) -> str:
     return csv_text(("x", "y", "finding"), rows)
 
 
-def _look(code: int) -> tuple[str, str]:
+def _colour_and_mark(code: int) -> tuple[str, str]:
     if code < 0:
         return _UNKNOWN, "o"
-    # The eighth finding has the first one's colour again, and therefore another mark.
+    # The eighth finding has the colour of the first one, so it needs another mark.
     return FINDING_COLOURS[code % len(FINDING_COLOURS)], _MARKS[(code + code // len(_MARKS)) % len(_MARKS)]
 
 
-def _fitted(
+def _fit_to_box(
     places: npt.NDArray[np.float32], box: Box
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    wide = places.astype(np.float64)
-    low, high = wide.min(axis=0), wide.max(axis=0)
+    points = places.astype(np.float64)
+    low, high = points.min(axis=0), points.max(axis=0)
     extent = np.maximum(high - low, 1e-12)
     unit = min((box.width - 12) / extent[0], (box.height - 12) / extent[1])
     middle = (low + high) / 2
-    x = (wide[:, 0] - middle[0]) * unit + (box.left + box.right) / 2
-    y = (box.top + box.bottom) / 2 - (wide[:, 1] - middle[1]) * unit
+    x = (points[:, 0] - middle[0]) * unit + (box.left + box.right) / 2
+    y = (box.top + box.bottom) / 2 - (points[:, 1] - middle[1]) * unit
     return x, y

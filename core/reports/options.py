@@ -1,4 +1,4 @@
-"""What a person chooses about a report besides its search."""
+"""The options of a report."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
 PAGES = ("A4", "letter")
-#: Larger ones are no letterhead.
+#: Limits of the logo of a letterhead.
 MAX_LOGO_BYTES, MAX_LOGO_SIDE = 4 << 20, 4000
-#: The free text of a clinician; a report is no book.
+#: Characters of the comment, at most.
 MAX_COMMENT = 20_000
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free
-    text of whoever writes it; ``identified`` keeps patient ids and paths; ``free_text`` keeps what was typed
-    freely about the query's case (comments, the body part): it may name the patient.
+    """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free text of
+    the author; ``identified`` keeps patient ids and paths; ``free_text`` keeps free text about the query's case
+    (comments, the body part), which may name the patient.
 
     Raises:
         BadArguments: an unknown page.
@@ -47,12 +47,12 @@ class ReportOptions:
                     n=len(self.comment),
                     max_comment=MAX_COMMENT,
                 ),
-                "Shorten it, or file it apart from the report.",
+                "Shorten it, or store it separately from the report.",
             )
 
 
 def read_logo(path: Path) -> bytes:
-    """The image at ``path`` as PNG bytes without what else its file may hold.
+    """The image at ``path`` as PNG bytes without the metadata of its file.
 
     Raises:
         BadInput: no such file, no image, or too large for a letterhead.
@@ -82,13 +82,13 @@ def read_logo(path: Path) -> bytes:
                     ),
                     tr_lazy("Make it at most {max_logo_side} pixels on a side.", max_logo_side=MAX_LOGO_SIDE),
                 )
-            plain = image.convert("RGBA")
+            rgba = image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise BadInput(
-            tr_lazy("{path} is no PNG or JPEG image.", path=path.name), "Choose another file."
+            tr_lazy("{path} is not a PNG or JPEG image.", path=path.name), "Choose another file."
         ) from None
-    plain.thumbnail((600, 200))
+    rgba.thumbnail((600, 200))
     out = io.BytesIO()
-    plain.info = {}
-    plain.save(out, "PNG")
+    rgba.info = {}
+    rgba.save(out, "PNG")
     return out.getvalue()

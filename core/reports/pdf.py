@@ -1,4 +1,4 @@
-"""A report as a PDF to print and to file: paginated, fonts embedded, text searchable."""
+"""A report as a PDF for printing and archiving: paginated, with embedded fonts and searchable text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from semblance.core.reports.document import (
     SUPPORT,
     UNKNOWN_MARK,
     Fact,
-    Mark,
+    FindingMark,
     Plot,
     QueryFacts,
     RankedRow,
@@ -50,12 +50,12 @@ from semblance.core.reports.pdf_parts import (
     STRONG_BODY,
     THIRD,
     TITLE,
-    Chips,
-    Distance,
-    Name,
-    Named,
-    Thumbnail,
-    Waterfall,
+    ChipRow,
+    ContributionBars,
+    DistanceBar,
+    FindingLabel,
+    ThumbnailBox,
+    WrappedName,
     paragraph,
     small_figure,
     write,
@@ -63,16 +63,16 @@ from semblance.core.reports.pdf_parts import (
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
-_THUMB = 40.0
-#: Chips of the vote; more would not tell more.
-_MOST_CHIPS = 60
+_THUMBNAIL_SIZE = 40.0
+#: Chips of the vote that are drawn at most.
+_MAX_CHIPS = 60
 
 
 def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     """The report on ``page`` ("A4" or "letter").
 
-    Rows are never cut, long names wrap, every page tells its number and how many there are. The same
-    document gives the same bytes.
+    Rows are never split between pages, long names wrap, every page has its number and the total. The same document
+    gives the same bytes.
 
     Raises:
         BadArguments: an unknown page.
@@ -94,33 +94,33 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
         creator="Semblance",
         invariant=1,
     )
-    room = width - 2 * _SIDE
-    frame = Frame(_SIDE, _BOTTOM, room, height - _TOP - _BOTTOM, 0, 0, 0, 0)
+    text_width = width - 2 * _SIDE
+    frame = Frame(_SIDE, _BOTTOM, text_width, height - _TOP - _BOTTOM, 0, 0, 0, 0)
     layout.addPageTemplates(PageTemplate(frames=[frame]))
-    layout.build(_story(document, room), canvasmaker=_numbered(document))
+    layout.build(_story(document, text_width), canvasmaker=_numbered_canvas(document))
     return out.getvalue()
 
 
-def _numbered(document: ReportDocument) -> type:
-    """A canvas that writes head and foot of all pages at the end, when their number is known."""
+def _numbered_canvas(document: ReportDocument) -> type:
+    """A canvas class that writes head and foot of all pages at the end, when the number of pages is known."""
 
-    class Numbered(Canvas):  # type: ignore[misc]
+    class NumberedCanvas(Canvas):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self._finished: list[dict[str, Any]] = []
+            self._page_states: list[dict[str, Any]] = []
 
         def showPage(self) -> None:  # noqa: N802
-            self._finished.append(dict(self.__dict__))
+            self._page_states.append(dict(self.__dict__))
             self._startPage()
 
         def save(self) -> None:
-            for number, state in enumerate(self._finished, start=1):
+            for number, state in enumerate(self._page_states, start=1):
                 self.__dict__.update(state)
-                _head_and_foot(self, document, number, len(self._finished))
+                _head_and_foot(self, document, number, len(self._page_states))
                 super().showPage()
             super().save()
 
-    return Numbered
+    return NumberedCanvas
 
 
 def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: int) -> None:
@@ -136,38 +136,38 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     created = time_text(document.created)
     write(canvas, right - width_of(created, size), height - 13 * mm, created, size, THIRD)
     head = tr("Semblance report") if number == 1 else translate(document.title)
-    write(canvas, _SIDE, height - 13 * mm, _fitted(head, size, right - _SIDE - 40 * mm), size, THIRD)
+    write(canvas, _SIDE, height - 13 * mm, _elide(head, size, right - _SIDE - 40 * mm), size, THIRD)
 
 
-def _fitted(text: str, size: float, room: float) -> str:
-    # No line holds more; measuring endless texts again and again would take seconds.
-    if len(text) <= 300 and width_of(text, size) <= room:
+def _elide(text: str, size: float, text_width: float) -> str:
+    # Measuring very long texts repeatedly would take seconds.
+    if len(text) <= 300 and width_of(text, size) <= text_width:
         return text
     text = text[:300]
-    while text and width_of(f"{text}…", size) > room:
+    while text and width_of(f"{text}…", size) > text_width:
         text = text[:-1]
     return f"{text}…"
 
 
-def _story(document: ReportDocument, room: float) -> list[Any]:
+def _story(document: ReportDocument, text_width: float) -> list[Any]:
     marks = document.marks()
     story = [
-        *_letterhead(document, room),
+        *_letterhead(document, text_width),
         paragraph(document.title, TITLE),
         paragraph(f"{document.library}  ·  {document.metric}", QUIET),
         Spacer(0, 9),
-        _query(document, marks, room),
+        _query(document, marks, text_width),
         *_comment(document),
         *_heading(tr("Similar cases")),
-        *_ranking(document, marks, room),
+        *_ranking(document, marks, text_width),
     ]
     if document.judgements:
-        story += [*_heading(tr("Judgements")), _judgements(document, room)]
+        story += [*_heading(tr("Judgements")), _judgements(document, text_width)]
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
-        story += [*_heading(tr("Metric") + measured), _facts(document.card, room)]
+        story += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
     if document.plots:
-        story += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, room)]
+        story += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, text_width)]
     if document.notes:
         story += _heading(tr("Notes"))
         story += [paragraph(f"–  {translate(note)}", BODY) for note in document.notes]
@@ -178,8 +178,8 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
     return story
 
 
-def _letterhead(document: ReportDocument, room: float) -> list[Any]:
-    """The clinic's logo and name; nothing where there is neither."""
+def _letterhead(document: ReportDocument, text_width: float) -> list[Any]:
+    """The clinic's logo and name; empty where there is neither."""
     if not document.clinic and not document.logo:
         return []
     cells, widths = [], []
@@ -187,23 +187,23 @@ def _letterhead(document: ReportDocument, room: float) -> list[Any]:
         cells.append(small_figure(document.logo, 60 * mm, 14 * mm))
         widths.append(cells[0].drawWidth + 12)
     cells.append(paragraph(document.clinic, STRONG_BODY))
-    middle = _bare(("VALIGN", (0, 0), (-1, -1), "MIDDLE"))
-    head = Table([cells], colWidths=[*widths, room - sum(widths)], style=middle)
+    middle = _plain_style(("VALIGN", (0, 0), (-1, -1), "MIDDLE"))
+    head = Table([cells], colWidths=[*widths, text_width - sum(widths)], style=middle)
     return [head, HRFlowable(width="100%", thickness=0.5, color=LINE, spaceBefore=6, spaceAfter=8)]
 
 
 def _comment(document: ReportDocument) -> list[Any]:
-    """The free text, a paragraph each; it may run over pages."""
+    """The free text in paragraphs; it may span pages."""
     if not document.comment.strip():
         return []
-    told = [paragraph(part, BODY, longest=None) for part in document.comment.splitlines() if part.strip()]
-    return [*_heading(tr("Comment")), *told]
+    details = [paragraph(part, BODY, longest=None) for part in document.comment.splitlines() if part.strip()]
+    return [*_heading(tr("Comment")), *details]
 
 
-def _heading(text: str, room_below: float = 90) -> list[Any]:
-    """A heading that never stands alone at the foot of a page."""
+def _heading(text: str, min_space_below: float = 90) -> list[Any]:
+    """A heading that is never alone at the foot of a page."""
     return [
-        CondPageBreak(room_below),
+        CondPageBreak(min_space_below),
         Spacer(0, 13),
         HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
         paragraph(text, HEADING),
@@ -211,87 +211,88 @@ def _heading(text: str, room_below: float = 90) -> list[Any]:
     ]
 
 
-def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any:
+def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float) -> Any:
     query, size = document.query, 56 * mm
-    asked = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))
+    name = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))
     mark = marks[query.finding] if query.finding is not None else UNKNOWN_MARK
-    rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(asked, STRONG_BODY)]]
+    rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(name, STRONG_BODY)]]
     if query.patient:
         rows.append([paragraph(tr("Patient"), QUIET), paragraph(query.patient)])
-    rows.append([paragraph(tr("Finding"), QUIET), Named(mark, query.finding or tr("not given"))])
+    rows.append([paragraph(tr("Finding"), QUIET), FindingLabel(mark, query.finding or tr("not given"))])
     if query.region is not None:
         rows.append([paragraph(tr("Region"), QUIET), paragraph(region_text(query.region))])
     rows += [[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in query.facts]
-    right = room - size - 16
-    told: list[Any] = [
+    right = text_width - size - 16
+    details: list[Any] = [
         _pairs(rows, right),
         Spacer(0, 8),
         HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
     ]
     if document.vote.counts:
         chips = [
-            UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK) for one in document.vote.in_order()
+            UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK)
+            for one in document.vote.neighbour_findings()
         ]
-        told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
-    told.append(paragraph(document.estimate_text(), QUIET))
+        details += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), ChipRow(chips[:_MAX_CHIPS])]
+    details.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:
-        told.append(
+        details.append(
             paragraph(
                 tr("No close match in this library: the nearest case is farther than usual."), STRONG_BODY
             )
         )
-    told.append(paragraph(SUPPORT, FAINT))
+    details.append(paragraph(SUPPORT, FAINT))
     return Table(
-        [[_asked_image(query, size), told]],
+        [[_query_images(query, size), details]],
         colWidths=[size + 16, right],
-        style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP")),
+        style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP")),
     )
 
 
-def _asked_image(query: QueryFacts, size: float) -> list[Any]:
-    """What was asked, and where it lies on its image."""
-    images: list[Any] = [Thumbnail(query.thumbnail, size, size, snug=True)]
+def _query_images(query: QueryFacts, size: float) -> list[Any]:
+    """The query image, and the region on its whole image."""
+    images: list[Any] = [ThumbnailBox(query.thumbnail, size, size, fit_image=True)]
     if query.overview is not None:
-        told = paragraph(tr("The region on its image"), FAINT)
-        images += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75, snug=True), told]
+        details = paragraph(tr("The region on its image"), FAINT)
+        images += [Spacer(0, 4), ThumbnailBox(query.overview, size, size * 0.75, fit_image=True), details]
     return images
 
 
-def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> list[Any]:
+def _ranking(document: ReportDocument, marks: dict[str, FindingMark], text_width: float) -> list[Any]:
     if not document.ranking:
         return [paragraph(tr("No case was ranked."), QUIET)]
     explained = any(row.parts for row in document.ranking)
-    wanted: list[tuple[str, float, Any]] = [
+    columns: list[tuple[str, float, Any]] = [
         (tr("Rank"), 32, HEAD_RIGHT),
-        ("", _THUMB + 12, HEAD),
+        ("", _THUMBNAIL_SIZE + 12, HEAD),
         (tr("Case"), 0, HEAD),
     ]
-    wanted.append((tr("Finding"), 78 if explained else 130, HEAD))
+    columns.append((tr("Finding"), 78 if explained else 130, HEAD))
     if explained:
-        wanted.append((tr("Contributions to the distance"), 160, HEAD))
-    wanted.append((tr("Distance"), 52, HEAD_RIGHT))
-    rest = room - sum(width for _, width, _ in wanted)
-    widths = [width or rest for _, width, _ in wanted]
-    rows: list[list[Any]] = [[paragraph(name, look) for name, _, look in wanted]]
+        columns.append((tr("Contributions to the distance"), 160, HEAD))
+    columns.append((tr("Distance"), 52, HEAD_RIGHT))
+    rest = text_width - sum(width for _, width, _ in columns)
+    widths = [width or rest for _, width, _ in columns]
+    rows: list[list[Any]] = [[paragraph(name, style) for name, _, style in columns]]
     for row in document.ranking:
         cells: list[Any] = [
             paragraph(str(row.rank), RIGHT),
-            Thumbnail(row.thumbnail, _THUMB, _THUMB),
-            [Name(row.case_id), *(Name(line, FAINT) for line in _beside(document, row))],
+            ThumbnailBox(row.thumbnail, _THUMBNAIL_SIZE, _THUMBNAIL_SIZE),
+            [WrappedName(row.case_id), *(WrappedName(line, FAINT) for line in _case_notes(document, row))],
         ]
         mark = marks[row.finding] if row.finding is not None else UNKNOWN_MARK
-        cells.append(Named(mark, row.finding if row.finding is not None else tr("not given")))
+        cells.append(FindingLabel(mark, row.finding if row.finding is not None else tr("not given")))
         if explained:
-            cells.append(Waterfall(row) if row.parts else "")
-        cells.append(Distance(row, relative_distance(row, document.ranking), document.digits))
+            cells.append(ContributionBars(row) if row.parts else "")
+        cells.append(DistanceBar(row, relative_distance(row, document.ranking), document.digits))
         rows.append(cells)
-    table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled(), splitInRow=0)
+    table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)
     hidden = document.hidden_text()
     return [table, *([Spacer(0, 4), paragraph(hidden, FAINT)] if hidden else [])]
 
 
-def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
-    """What stands in small below a case's name."""
+def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
+    """The small lines below a case's name."""
     lines = []
     if document.identified:
         lines.append(tr("patient {patient}", patient=row.patient or tr("unknown")))
@@ -306,39 +307,43 @@ def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
     return lines
 
 
-def _judgements(document: ReportDocument, room: float) -> Any:
-    share = (room - 76 - 92) / 3
+def _judgements(document: ReportDocument, text_width: float) -> Any:
+    share = (text_width - 76 - 92) / 3
     rows = [
         [paragraph(name, HEAD) for name in (tr("Verdict"), tr("Case"), tr("Compared with"), "", tr("When"))]
     ]
     for judgement in document.judgements:
         texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", time_text(judgement.when))
-        rows.append([Name(translate(text)) for text in texts])
-    return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
+        rows.append([WrappedName(translate(text)) for text in texts])
+    return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled_style())
 
 
-def _facts(facts: Sequence[Fact], room: float) -> Any:
-    return _pairs([[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in facts], room)
+def _facts(facts: Sequence[Fact], text_width: float) -> Any:
+    return _pairs([[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in facts], text_width)
 
 
-def _pairs(rows: list[list[Any]], room: float) -> Any:
-    """Labels and values; labels take what they need, up to a third."""
+def _pairs(rows: list[list[Any]], text_width: float) -> Any:
+    """Labels and values; the labels have the width they need, up to a third."""
     needed = max((width_of(row[0].text, row[0].style.fontSize) for row in rows), default=0) + 14
-    left = min(needed, room / 3)
-    return Table(rows, colWidths=[left, room - left], style=_bare(("BOTTOMPADDING", (0, 0), (-1, -1), 2.5)))
+    left = min(needed, text_width / 3)
+    return Table(
+        rows,
+        colWidths=[left, text_width - left],
+        style=_plain_style(("BOTTOMPADDING", (0, 0), (-1, -1), 2.5)),
+    )
 
 
-def _plots(plots: Sequence[Plot], room: float) -> list[Any]:
-    """Two to a row, or one as wide as two; a figure and its caption stay together."""
+def _plots(plots: Sequence[Plot], text_width: float) -> list[Any]:
+    """Two plots in a row, or one with the width of two; a figure and its caption stay together."""
     gap = 14.0
-    width = room if len(plots) == 1 else (room - gap) / 2
+    width = text_width if len(plots) == 1 else (text_width - gap) / 2
     cells = [_figure(plot, min(width, 120 * mm)) for plot in plots]
     story: list[Any] = []
     for start in range(0, len(cells), 2):
         pair = cells[start : start + 2]
         widths = [width + (gap if len(plots) > 1 else 0), width][: len(pair)]
         table = Table(
-            [pair], colWidths=widths, hAlign="LEFT", style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP"))
+            [pair], colWidths=widths, hAlign="LEFT", style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP"))
         )
         story += [KeepTogether([table]), Spacer(0, 10)]
     return story
@@ -347,13 +352,13 @@ def _plots(plots: Sequence[Plot], room: float) -> list[Any]:
 def _figure(plot: Plot, width: float) -> list[Any]:
     from semblance.core.reports.pdf_parts import figure
 
-    told = [paragraph(plot.caption, STRONG_BODY)]
+    details = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
-        told.append(paragraph(as_lazy(plot.measured_on), FAINT))
-    return [*told, Spacer(0, 3), figure(plot.png, width, 95 * mm)]
+        details.append(paragraph(as_lazy(plot.measured_on), FAINT))
+    return [*details, Spacer(0, 3), figure(plot.png, width, 95 * mm)]
 
 
-def _bare(*more: Any) -> Any:
+def _plain_style(*more: Any) -> Any:
     return TableStyle(
         [
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
@@ -366,7 +371,7 @@ def _bare(*more: Any) -> Any:
     )
 
 
-def _ruled() -> Any:
+def _ruled_style() -> Any:
     return TableStyle(
         [
             ("LEFTPADDING", (0, 0), (-1, -1), 0),

@@ -1,4 +1,4 @@
-"""Embedded fonts of PDF reports, and which of them can write a text."""
+"""The embedded fonts of PDF reports, and the choice of a font for each character."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
 REGULAR, BOLD = "Report", "Report-Bold"
 _WIDE, _WIDE_BOLD = "Wide", "Wide-Bold"
-#: Free families, in the order they are looked for: file names of the regular and the bold face.
+#: Free font families in order of preference: file names of the regular and the bold face.
 _FAMILIES = (
     ("Inter-Regular.ttf", "Inter-SemiBold.ttf"),
     ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"),
     ("OpenSans-Regular.ttf", "OpenSans-Semibold.ttf"),
     ("NotoSans-Regular.ttf", "NotoSans-Bold.ttf"),
 )
-#: TrueType files that hold Chinese, Japanese and Korean.
+#: TrueType files with Chinese, Japanese and Korean.
 _EASTERN = (
     "DroidSansFallbackFull.ttf",
     "DroidSansFallback.ttf",
@@ -30,8 +30,8 @@ _EASTERN = (
     "malgun.ttf",
 )
 _HAN, _JAPANESE, _KOREAN = "STSong-Light", "HeiseiKakuGo-W5", "HYGothic-Medium"
-#: Without such a file, fonts that PDF viewers bring themselves: by the last code point of a range.
-_VIEWERS_OWN = (
+#: Without such a file, fonts that PDF viewers have: by the last code point of a range.
+_VIEWER_FONTS = (
     (0x2E7F, ""),
     (0x303F, _HAN),
     (0x30FF, _JAPANESE),
@@ -53,7 +53,7 @@ def _installed() -> dict[str, Path]:
 
 @functools.cache
 def _bundled() -> tuple[Path, Path]:
-    """DejaVu Sans, which comes with Matplotlib and so is always there."""
+    """DejaVu Sans, which is part of Matplotlib and so always available."""
     import matplotlib
 
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -61,7 +61,7 @@ def _bundled() -> tuple[Path, Path]:
 
 
 def register() -> None:
-    """Make the report's fonts known; again is harmless."""
+    """Register the report's fonts with ReportLab; repeated calls do nothing."""
     with _lock:
         if _WIDE_BOLD in pdfmetrics.getRegisteredFontNames():
             return
@@ -97,9 +97,9 @@ def _eastern() -> str | None:
 
 
 def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
-    """``text`` in stretches of (font, characters); characters no font has fall to the widest one's box."""
+    """``text`` as runs of (font, characters); characters that no font has are drawn as a box of the widest font."""
     first, second = (BOLD, _WIDE_BOLD) if bold else (REGULAR, _WIDE)
-    # Signs that East Asian scripts share look at home only in the font of the script beside them.
+    # Characters shared by East Asian scripts are drawn in the font of the neighbouring script.
     kana, hangul = re.search("[\u3040-\u30ff]", text), re.search("[\uac00-\ud7af]", text)
     han = _JAPANESE if kana else _KOREAN if hangul else _HAN
     out: list[tuple[str, str]] = []
@@ -122,7 +122,7 @@ def _font_for(character: str, first: str, second: str, han: str) -> str:
     eastern = _eastern()
     if eastern is not None and code in pdfmetrics.getFont(eastern).face.charToGlyph:
         return eastern
-    own = next((font for last, font in _VIEWERS_OWN if code <= last), "")
+    own = next((font for last, font in _VIEWER_FONTS if code <= last), "")
     own = han if own == _HAN else own
     if own and own not in pdfmetrics.getRegisteredFontNames():
         pdfmetrics.registerFont(UnicodeCIDFont(own))
@@ -130,7 +130,7 @@ def _font_for(character: str, first: str, second: str, han: str) -> str:
 
 
 def markup(text: str, bold: bool = False) -> str:
-    """``text`` escaped for a paragraph, every stretch in a font that has it."""
+    """``text`` escaped for a paragraph, every run in a font that has its characters."""
     plain = BOLD if bold else REGULAR
     return "".join(
         escape(part) if font == plain else f'<font name="{font}">{escape(part)}</font>'
@@ -139,5 +139,5 @@ def markup(text: str, bold: bool = False) -> str:
 
 
 def width_of(text: str, size: float, bold: bool = False) -> float:
-    """Points that ``text`` takes in a line."""
+    """The width of ``text`` in points."""
     return float(sum(pdfmetrics.stringWidth(part, font, size) for font, part in runs(text, bold)))

@@ -1,4 +1,4 @@
-"""Pieces of a PDF report: chips, thumbnails, bars; each a Platypus flowable that measures itself."""
+"""The parts of a PDF report (chips, thumbnails, bars) as ReportLab flowables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reportlab.platypus import Flowable, Paragraph
 
 from semblance.core.language import as_lazy, tr, translate
 from semblance.core.reports.contributions import waterfall
-from semblance.core.reports.document import Mark, RankedRow
+from semblance.core.reports.document import FindingMark, RankedRow
 from semblance.core.reports.formatting import distance_text, signed_text
 from semblance.core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
 
 TEXT, SECOND, THIRD = HexColor("#17171A"), HexColor("#4E4E56"), HexColor("#6B6B74")
 LINE, STRONG, TRACK, FILL = HexColor("#E3E3E7"), HexColor("#B4B4BC"), HexColor("#E1E1E6"), HexColor("#73737B")
-WELL, ON_WELL = HexColor("#141415"), HexColor("#94949C")
+IMAGE_BACKGROUND, IMAGE_TEXT = HexColor("#141415"), HexColor("#94949C")
 CHIP = 9.5
-#: Longer texts are cut with an ellipsis: a row may never be taller than a page.
-LONGEST = 400
+#: Longer texts are cut with an ellipsis, because a row must fit on a page.
+MAX_LENGTH = 400
 
 
 def style(name: str, size: float, leading: float, colour: Any = TEXT, bold: bool = False, **more: Any) -> Any:
@@ -46,13 +46,13 @@ HEAD = style("head", 7.6, 10, SECOND)
 HEAD_RIGHT = style("head-right", 7.6, 10, SECOND, alignment=2)
 
 
-def paragraph(text: str, look: Any = BODY, longest: int | None = LONGEST) -> Any:
+def paragraph(text: str, style: Any = BODY, longest: int | None = MAX_LENGTH) -> Any:
     """Any text as a paragraph: in the user's language, escaped, cut after ``longest`` characters, in fonts
     that have them."""
     text = translate(text)
     if longest is not None and len(text) > longest:
         text = f"{text[: longest - 1]}…"
-    return Paragraph(markup(text, look.fontName == BOLD), look)
+    return Paragraph(markup(text, style.fontName == BOLD), style)
 
 
 def write(
@@ -66,7 +66,7 @@ def write(
         x += canvas.stringWidth(part, font, size)
 
 
-def draw_chip(canvas: Any, x: float, y: float, mark: Mark) -> None:
+def draw_chip(canvas: Any, x: float, y: float, mark: FindingMark) -> None:
     """The square of a finding with its lower left corner at (x, y)."""
     canvas.setFillColor(HexColor(mark.colour))
     canvas.roundRect(x, y, CHIP, CHIP, 2, stroke=0, fill=1)
@@ -82,14 +82,14 @@ def draw_chip(canvas: Any, x: float, y: float, mark: Mark) -> None:
     )
 
 
-class Name(Flowable):  # type: ignore[misc]
+class WrappedName(Flowable):  # type: ignore[misc]
     """A name of a case or file, broken after its slashes, hyphens and dots rather than anywhere."""
 
-    def __init__(self, text: str, look: Any = BODY) -> None:
+    def __init__(self, text: str, style: Any = BODY) -> None:
         super().__init__()
-        text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        text = text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
         self._pieces = re.findall(r"[^\\/_\-. ]*[\\/_\-. ]?", text)[:-1]
-        self._look = look
+        self._style = style
         self._lines: list[str] = []
 
     def wrap(self, width: float, _height: float) -> tuple[float, float]:
@@ -99,40 +99,40 @@ class Name(Flowable):  # type: ignore[misc]
                 if self._lines[-1] and not self._fits(self._lines[-1] + part.rstrip(), width):
                     self._lines.append("")
                 self._lines[-1] += part
-        return width, len(self._lines) * self._look.leading
+        return width, len(self._lines) * self._style.leading
 
     def draw(self) -> None:
-        base = len(self._lines) * self._look.leading - self._look.fontSize
+        base = len(self._lines) * self._style.leading - self._style.fontSize
         for number, line in enumerate(self._lines):
-            y = base - number * self._look.leading
-            write(self.canv, 0, y, line, self._look.fontSize, self._look.textColor)
+            y = base - number * self._style.leading
+            write(self.canv, 0, y, line, self._style.fontSize, self._style.textColor)
 
     def _fits(self, text: str, width: float) -> bool:
-        return width_of(text, self._look.fontSize) <= width
+        return width_of(text, self._style.fontSize) <= width
 
 
-class Named(Flowable):  # type: ignore[misc]
-    """A finding: its chip, then its word, wrapped where there is no room."""
+class FindingLabel(Flowable):  # type: ignore[misc]
+    """A finding: its chip, then its name, wrapped where it does not fit."""
 
-    def __init__(self, mark: Mark, word: str) -> None:
+    def __init__(self, mark: FindingMark, label: str) -> None:
         super().__init__()
-        self._mark, self._word = mark, paragraph(word)
+        self._mark, self._label = mark, paragraph(label)
         self._height = 0.0
 
     def wrap(self, width: float, height: float) -> tuple[float, float]:
-        _, self._height = self._word.wrap(max(width - CHIP - 4, 20), height)
+        _, self._height = self._label.wrap(max(width - CHIP - 4, 20), height)
         self._height = max(self._height, CHIP + 2)
         return width, self._height
 
     def draw(self) -> None:
         draw_chip(self.canv, 0, self._height - CHIP - 1, self._mark)
-        self._word.drawOn(self.canv, CHIP + 4, self._height - self._word.height)
+        self._label.drawOn(self.canv, CHIP + 4, self._height - self._label.height)
 
 
-class Chips(Flowable):  # type: ignore[misc]
+class ChipRow(Flowable):  # type: ignore[misc]
     """A row of chips, continued in further rows where they do not fit."""
 
-    def __init__(self, marks: Sequence[Mark]) -> None:
+    def __init__(self, marks: Sequence[FindingMark]) -> None:
         super().__init__()
         self._marks = marks
         self._columns = 1
@@ -148,17 +148,19 @@ class Chips(Flowable):  # type: ignore[misc]
             draw_chip(self.canv, column * (CHIP + 3), (rows - row - 1) * (CHIP + 3) + 2, mark)
 
 
-class Thumbnail(Flowable):  # type: ignore[misc]
-    """An image, whole, on the dark grey it is always seen on; bytes that are none are said to be so.
+class ThumbnailBox(Flowable):  # type: ignore[misc]
+    """A whole image on a dark grey background, or the text "no image" for unreadable bytes.
 
-    ``snug``: it takes only the room of the image, at most what is given.
+    ``fit_image``: the box has the shape of the image, within the given size.
     """
 
-    def __init__(self, content: bytes | None, width: float, height: float, *, snug: bool = False) -> None:
+    def __init__(
+        self, content: bytes | None, width: float, height: float, *, fit_image: bool = False
+    ) -> None:
         super().__init__()
-        self._image = _reader(content)
+        self._image = _image_reader(content)
         self._size = (width, height)
-        if snug and self._image is not None:
+        if fit_image and self._image is not None:
             across, down = self._image.getSize()
             scale = min(width / across, height / down)
             self._size = (across * scale, down * scale)
@@ -168,17 +170,17 @@ class Thumbnail(Flowable):  # type: ignore[misc]
 
     def draw(self) -> None:
         width, height = self._size
-        self.canv.setFillColor(WELL)
+        self.canv.setFillColor(IMAGE_BACKGROUND)
         self.canv.rect(0, 0, width, height, stroke=0, fill=1)
         if self._image is None:
-            size, words = 6.5, tr("no image")
+            size, text = 6.5, tr("no image")
             write(
                 self.canv,
-                (width - width_of(words, size)) / 2,
+                (width - width_of(text, size)) / 2,
                 height / 2 - 2,
-                words,
+                text,
                 size,
-                ON_WELL,
+                IMAGE_TEXT,
             )
             return
         across, down = self._image.getSize()
@@ -192,7 +194,7 @@ class Thumbnail(Flowable):  # type: ignore[misc]
         )
 
 
-def _reader(content: bytes | None) -> Any:
+def _image_reader(content: bytes | None) -> Any:
     from PIL import Image as PILImage
 
     if not content:
@@ -206,8 +208,8 @@ def _reader(content: bytes | None) -> Any:
     return ImageReader(flat)
 
 
-class Distance(Flowable):  # type: ignore[misc]
-    """The number, and over it its bar, as on a card of the window."""
+class DistanceBar(Flowable):  # type: ignore[misc]
+    """A distance with a bar above it, as on a card of the window."""
 
     def __init__(self, row: RankedRow, share: float, digits: int) -> None:
         super().__init__()
@@ -227,8 +229,8 @@ class Distance(Flowable):  # type: ignore[misc]
         write(self.canv, self._width - width_of(self._text, size), 1.8, self._text, size, TEXT)
 
 
-class Waterfall(Flowable):  # type: ignore[misc]
-    """What made a distance: each part's name, its step, its amount; negative steps are hollow."""
+class ContributionBars(Flowable):  # type: ignore[misc]
+    """The contributions to a distance: each part's name, bar and amount; negative bars are hollow."""
 
     _BAR, _NUMBER = 46.0, 30.0
 
@@ -241,8 +243,8 @@ class Waterfall(Flowable):  # type: ignore[misc]
 
     def wrap(self, width: float, height: float) -> tuple[float, float]:
         self._width = width
-        room = max(width - self._BAR - self._NUMBER - 8, 30)
-        self._heights = [name.wrap(room, height)[1] for name in self._names]
+        name_width = max(width - self._BAR - self._NUMBER - 8, 30)
+        self._heights = [name.wrap(name_width, height)[1] for name in self._names]
         return width, sum(self._heights)
 
     def draw(self) -> None:
@@ -265,25 +267,25 @@ class Waterfall(Flowable):  # type: ignore[misc]
         self.canv.rect(x, y, width, 4, stroke=int(hollow), fill=int(not hollow))
 
 
-def figure(content: bytes, width: float, tallest: float) -> Any:
-    """A plot as wide as ``width``, or narrower where it would be too tall; unreadable bytes become a well."""
+def figure(content: bytes, width: float, max_height: float) -> Any:
+    """A plot with the width ``width``, or less where it would be higher than ``max_height``."""
     from reportlab.platypus import Image as PageImage
 
-    reader = _reader(content)
+    reader = _image_reader(content)
     if reader is None:
-        return Thumbnail(None, width, width / 2)
+        return ThumbnailBox(None, width, width / 2)
     across, down = reader.getSize()
-    scale = min(width / across, tallest / down)
+    scale = min(width / across, max_height / down)
     return PageImage(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT")
 
 
-def small_figure(content: bytes, width: float, tallest: float) -> Any:
-    """An image within ``width`` x ``tallest`` points, never enlarged beyond 72 pixels an inch."""
+def small_figure(content: bytes, width: float, max_height: float) -> Any:
+    """An image within ``width`` x ``max_height`` points, never enlarged beyond 72 pixels per inch."""
     from reportlab.platypus import Image as PageImage
 
-    reader = _reader(content)
+    reader = _image_reader(content)
     if reader is None:
-        return Thumbnail(None, tallest, tallest)
+        return ThumbnailBox(None, max_height, max_height)
     across, down = reader.getSize()
-    scale = min(1.0, width / across, tallest / down)
+    scale = min(1.0, width / across, max_height / down)
     return PageImage(io.BytesIO(content), across * scale, down * scale, mask="auto", hAlign="LEFT")

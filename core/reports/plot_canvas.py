@@ -24,11 +24,11 @@ Format = Literal["png", "svg", "pdf"]
 Values = npt.NDArray[np.float64]
 
 TICK, TEXT = 10, 11
-#: Smaller pages are drawn at this size (times the text scale); who shows them scales.
-LEAST = (240, 120)
-LONGEST = 16_384
-_LONGEST_LINE = 500
-#: More marks than these would make a drawing of lines too large to open.
+#: Smaller plots are drawn at this size (times the text scale), to be scaled down when shown.
+MIN_SIZE = (240, 120)
+MAX_SIDE = 16_384
+_MAX_CHARACTERS = 500
+#: With more marks a vector file would be too large to open, so they are rasterised.
 _RASTERISED = 5_000
 _FALLBACK = "DejaVu Sans"
 #: For names in other scripts, as far as they are installed.
@@ -43,7 +43,7 @@ _OTHER_SCRIPTS = (
     "Arial Unicode MS",
 )
 _SALT = "semblance"
-#: None leaves an entry out: an image tells neither when nor with what it was made.
+#: None leaves an entry out: a file contains neither its date nor the program.
 _METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
@@ -98,7 +98,7 @@ class PlotLayout:
 
 @dataclass(frozen=True)
 class TextRun:
-    """A stretch of text in one colour and weight."""
+    """A text in one colour and weight."""
 
     text: str
     colour: str
@@ -159,19 +159,20 @@ class PlotCanvas:
 
         self.colours = PALETTES[theme]
         self.width, self.height = (
-            max(round(least * text_scale), given) for least, given in zip(LEAST, size, strict=True)
+            max(round(minimum * text_scale), requested)
+            for minimum, requested in zip(MIN_SIZE, size, strict=True)
         )
-        if not 0.25 <= ratio <= 8 or max(self.width, self.height) * ratio > LONGEST:
+        if not 0.25 <= ratio <= 8 or max(self.width, self.height) * ratio > MAX_SIDE:
             raise ValueError(f"a layout of {size} at ratio {ratio}")
         self._ratio, self._scale = ratio, text_scale
         self._family = family if family in _weights() else _FALLBACK
-        # 72 dots an inch: a point of text is then a pixel.
+        # At 72 dots per inch a point of text is a pixel.
         self._figure = Figure(
             (self.width / 72, self.height / 72), dpi=72 * ratio, facecolor=self.colours.panel
         )
         canvas: Any = FigureCanvasAgg(self._figure)
         self._renderer = canvas.get_renderer()
-        self._place = (
+        self._transform = (
             Affine2D().translate(0, -self.height).scale(1 / 72, -1 / 72) + self._figure.dpi_scale_trans
         )
         self._order = 0
@@ -198,17 +199,17 @@ class PlotCanvas:
             color=colour,
             linewidth=width,
             linestyle=style,
-            transform=self._place,
+            transform=self._transform,
         )
         artist.set_solid_joinstyle("round")
         artist.set_dash_capstyle("butt")
-        self._figure.add_artist(self._above(artist))
+        self._figure.add_artist(self._on_top(artist))
 
     def band(self, x: Values, low: Values, high: Values, colour: str, alpha: float) -> None:
         """The surface between two lines, left out where either is NaN."""
         from matplotlib.patches import Polygon
 
-        for part in _stretches(~np.isnan(low) & ~np.isnan(high)):
+        for part in _runs(~np.isnan(low) & ~np.isnan(high)):
             corners = np.concatenate(
                 [
                     np.column_stack([x[part], low[part]]),
@@ -216,41 +217,41 @@ class PlotCanvas:
                 ]
             )
             patch = Polygon(corners, closed=True, facecolor=colour, edgecolor="none", alpha=alpha)
-            patch.set_transform(self._place)
-            self._figure.add_artist(self._above(patch))
+            patch.set_transform(self._transform)
+            self._figure.add_artist(self._on_top(patch))
 
     def dot(self, x: float, y: float, colour: str, radius: float = 3.5) -> None:
         """A point with a rim in the background's colour."""
         from matplotlib.lines import Line2D
 
-        artist = Line2D([x], [y], marker="o", markersize=2 * radius, color=colour, transform=self._place)
+        artist = Line2D([x], [y], marker="o", markersize=2 * radius, color=colour, transform=self._transform)
         artist.set_markeredgecolor(self.colours.panel)
         artist.set_markeredgewidth(1.5)
-        self._figure.add_artist(self._above(artist))
+        self._figure.add_artist(self._on_top(artist))
 
     def points(self, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, marker: str, radius: float) -> None:
         """Many marks of one shape (one of Matplotlib's); above 5,000 they are an image within the plot."""
         from matplotlib.lines import Line2D
 
-        artist = Line2D(np.asarray(x), np.asarray(y), linestyle="none", transform=self._place)
+        artist = Line2D(np.asarray(x), np.asarray(y), linestyle="none", transform=self._transform)
         artist.set_marker(marker)
         artist.set_markersize(2 * radius)
         artist.set_color(colour)
         artist.set_markeredgecolor(self.colours.panel)
         artist.set_markeredgewidth(min(0.4, radius / 6))
         artist.set_rasterized(np.size(x) > _RASTERISED)
-        self._figure.add_artist(self._above(artist))
+        self._figure.add_artist(self._on_top(artist))
 
-    def dim(self, box: Box, alpha: float = 0.75) -> None:
-        """Dim what lies under text in ``box``."""
+    def fade(self, box: Box, alpha: float = 0.75) -> None:
+        """Fade the drawing under ``box``, so that text on it is readable."""
         from matplotlib.patches import Rectangle
 
         patch = Rectangle(
             (box.left, box.top), box.width, box.height, facecolor=self.colours.panel, edgecolor="none"
         )
         patch.set_alpha(alpha)
-        patch.set_transform(self._place)
-        self._figure.add_artist(self._above(patch))
+        patch.set_transform(self._transform)
+        self._figure.add_artist(self._on_top(patch))
 
     def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
         """Pixels that ``text`` takes on one line; ``size`` in pixels."""
@@ -263,14 +264,14 @@ class PlotCanvas:
         """Pixels that ``runs`` take side by side."""
         return sum(self.text_width(run.text, size, run.weight) for run in runs)
 
-    def elided(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
+    def elided(self, text: str, max_width: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
-        text = translate(text)[:_LONGEST_LINE]
-        if self.text_width(text, size, weight) <= room:
+        text = translate(text)[:_MAX_CHARACTERS]
+        if self.text_width(text, size, weight) <= max_width:
             return text
         ends = range(len(text))
         fits = bisect.bisect_right(
-            ends, room, key=lambda end: self.text_width(text[:end].rstrip() + "…", size, weight)
+            ends, max_width, key=lambda end: self.text_width(text[:end].rstrip() + "…", size, weight)
         )
         return text[: fits - 1].rstrip() + "…" if fits > 1 else ""
 
@@ -306,15 +307,15 @@ class PlotCanvas:
         )
         if upright:
             artist.set_rotation_mode("anchor")
-        artist.set_transform(self._place)
+        artist.set_transform(self._transform)
         if halo:
             artist.set_path_effects([withStroke(linewidth=2, foreground=self.colours.panel)])
-        self._figure.add_artist(self._above(artist))
+        self._figure.add_artist(self._on_top(artist))
 
     def draw_text_runs(
         self, x: float, middle: float, runs: Sequence[TextRun], *, size: float = TICK, halo: bool = False
     ) -> None:
-        """Stretches of text one after the other."""
+        """Draw ``runs`` one after the other."""
         for run in runs:
             self.write(x, middle, run.text, run.colour, size=size, weight=run.weight, halo=halo)
             x += self.text_width(run.text, size, run.weight)
@@ -336,25 +337,25 @@ class PlotCanvas:
         return buffer.getvalue()
 
     def _font(self, size: float, weight: int) -> FontProperties:
-        there = min(_weights()[self._family], key=lambda one: (abs(one - weight), -one))
-        return _font(self._family, round(self.px(size), 2), there)
+        nearest_weight = min(_weights()[self._family], key=lambda one: (abs(one - weight), -one))
+        return _font(self._family, round(self.px(size), 2), nearest_weight)
 
-    def _above(self, artist: Any) -> Any:
+    def _on_top(self, artist: Any) -> Any:
         self._order += 1
         artist.set_zorder(self._order)
         return artist
 
 
-def _stretches(there: npt.NDArray[np.bool_]) -> list[slice]:
+def _runs(nearest_weight: npt.NDArray[np.bool_]) -> list[slice]:
     """Slices of neighbouring ``True``, at least two long."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], there, [False]])))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], nearest_weight, [False]])))
     pairs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
     return [slice(start, end) for start, end in pairs if end - start > 1]
 
 
 @cache
 def _weights() -> dict[str, set[int]]:
-    """The weights there are of every font family; asking for another is a message in the log."""
+    """The available weights of every font family; Matplotlib logs a warning for any other."""
     from matplotlib.font_manager import fontManager, weight_dict
 
     found: dict[str, set[int]] = {}
@@ -374,12 +375,12 @@ def _font(family: str, size: float, weight: int) -> FontProperties:
 
 def _one_line(text: str) -> str:
     """``text`` in the user's language, without what breaks a line."""
-    return "".join(letter if letter.isprintable() else " " for letter in translate(text)[:_LONGEST_LINE])
+    return "".join(letter if letter.isprintable() else " " for letter in translate(text)[:_MAX_CHARACTERS])
 
 
 @contextlib.contextmanager
 def _without_glyph_warnings() -> Iterator[None]:
-    """A letter no font has is drawn as a box; that is no reason for a warning to anybody."""
+    """Suppress warnings about characters that no font has, which are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)
         yield

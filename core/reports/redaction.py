@@ -1,4 +1,4 @@
-"""Takes out of a report what tells who a patient is: cases become "Case 12", other texts lose what names one."""
+"""Remove identifying data from a report: cases become "Case 12", and patients' ids are removed from texts."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Any
 
 from semblance.core.language import LazyText, tr_lazy
 
-#: Shorter ids, and shorter numbers, stand in too many sentences to be taken for a patient there.
-_SHORT, _SHORT_NUMBER = 3, 5
+#: Shorter ids and numbers occur in too many sentences to be treated as a patient's id.
+_MIN_LENGTH, _MIN_NUMBER_LENGTH = 3, 5
 _ABSOLUTE = re.compile(r"(?:^|(?<=[\s'\"(]))(?:/(?=\S)|[A-Za-z]:[\\/]|\\\\|~/)[^\n'\"]*[\\/](?=[^\\/\s])")
 _FILE_LIKE = re.compile(r"[\\/.].*\w")
-#: A study, series or instance as DICOM numbers them: whoever has the archive finds the patient by it.
+#: A UID of a study, series or instance, with which the patient can be found in the archive.
 _UID = re.compile(r"(?<![\w.])[0-2](?:\.[0-9]+){5,}(?![\w.])")
-#: Fields that hold the id of a case, and fields that tell a patient or file.
+#: Fields with the id of a case, and fields with a patient or file.
 _CASES = frozenset({"case_id", "a", "b", "c"})
 _IDENTITIES = frozenset({"patient", "path"})
 _CASE = "Case {n}"
 
 
 class CaseNames:
-    """What cases are called in de-identified reports: "Case 1", "Case 2", ... in the order they come up.
+    """Names of cases in de-identified reports: "Case 1", "Case 2", ... in the order of their first use.
 
-    Several reports that share one call the same case by the same name.
+    Reports that share one object use the same names.
     """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def __call__(self, case: str) -> str:
-        """The name of the case with the id ``case``; a name given before is kept as it is."""
+        """The name of the case with the id ``case``; a name given by this object is returned unchanged."""
         if isinstance(case, LazyText) and case.msgid == _CASE:
             return case
         return self._names.setdefault(case, tr_lazy("Case {n}", n=len(self._names) + 1))
 
 
 class Redactor:
-    """Walks the parts of a report and gives them back cleaned.
+    """Redacts the parts of a report.
 
-    ``identified`` keeps everything that can be written at all. ``patients`` are the ids that are taken out.
-    ``files`` maps paths of files, and ids of cases, to ids of cases: where one stands in a text, it is replaced by
-    the name that ``names`` gives its case.
+    ``identified`` keeps everything but unprintable characters. ``patients`` are the ids to be removed. ``files``
+    maps paths of files, and ids of cases, to ids of cases: in a text they are replaced by the name that ``names``
+    gives the case.
     """
 
     def __init__(
@@ -56,44 +56,50 @@ class Redactor:
         self._names = names or CaseNames()
         self._numbers: dict[str, int] = {}
         ordered = sorted(patients, key=lambda patient: (-len(patient), patient))
-        self._patients = _any_of(
-            [_whole(p) for p in ordered if len(p) >= (_SHORT_NUMBER if p.isdigit() else _SHORT)]
+        self._patients = _any_pattern(
+            [
+                _id_pattern(p)
+                for p in ordered
+                if len(p) >= (_MIN_NUMBER_LENGTH if p.isdigit() else _MIN_LENGTH)
+            ]
         )
-        # Only what looks like a file is looked for in texts: an id may be a plain word or number.
+        # Only names with the form of a file are searched in texts, because an id may be a common word or number.
         self._files = {
-            written.casefold(): case
+            key.casefold(): case
             for file, case in (files or {}).items()
-            for written in (_last_part(file), file)
-            if _FILE_LIKE.search(written)
+            for key in (_last_part(file), file)
+            if _FILE_LIKE.search(key)
         }
-        self._known_files = _any_of([_alone(name) for name in sorted(self._files, key=len, reverse=True)])
+        self._known_files = _any_pattern(
+            [_name_pattern(name) for name in sorted(self._files, key=len, reverse=True)]
+        )
 
-    def cleaned(self, value: Any, name: str = "") -> Any:
-        """``value`` without what may not be told; dataclasses, tuples and mappings are walked through."""
+    def redact(self, value: Any, name: str = "") -> Any:
+        """``value`` without identifying data; dataclasses, tuples and mappings are redacted recursively."""
         if isinstance(value, str):
-            return self._cleaned_text(value, name)
+            return self._redact_text(value, name)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return dataclasses.replace(value, **self._fields(value))
         if isinstance(value, tuple):
-            return tuple(self.cleaned(entry, name) for entry in value)
+            return tuple(self.redact(entry, name) for entry in value)
         if isinstance(value, Mapping):
-            return {self.cleaned(key): self.cleaned(entry) for key, entry in value.items()}
+            return {self.redact(key): self.redact(entry) for key, entry in value.items()}
         return value
 
     def summary(self, *, free_text: bool = False) -> tuple[str, ...]:
-        """What was taken out, in sentences; ``free_text``: that of the cases was kept."""
+        """What was removed, as sentences; ``free_text``: the free text of the cases was kept."""
         if self._identified:
             sentences = [tr_lazy("Identified: patient ids and file paths are included.")]
             return (*sentences, tr_lazy("Free text of cases is included.")) if free_text else tuple(sentences)
         sentences = [
-            tr_lazy("De-identified: cases are numbered; patient ids and names of files are left out."),
+            tr_lazy("De-identified: cases are numbered; patient ids and file names are left out."),
             tr_lazy("Free text of cases is included: it may name the patient.")
             if free_text
             else tr_lazy("Free text of cases is left out."),
         ]
         if self._numbers:
-            sentences.append(tr_lazy("Patient ids inside texts are numbers in brackets."))
-        sentences.append(tr_lazy("Text burnt into images is not taken out."))
+            sentences.append(tr_lazy("Patient ids inside texts are replaced by numbers in brackets."))
+        sentences.append(tr_lazy("Burnt-in text is not removed from images."))
         return tuple(sentences)
 
     def _fields(self, value: Any) -> dict[str, Any]:
@@ -105,20 +111,20 @@ class Redactor:
             if entry.name in _IDENTITIES and not self._identified:
                 fields[entry.name] = None
             else:
-                fields[entry.name] = self.cleaned(inner, entry.name)
+                fields[entry.name] = self.redact(inner, entry.name)
         return fields
 
-    def _cleaned_text(self, text: str, name: str) -> str:
+    def _redact_text(self, text: str, name: str) -> str:
         if name in _CASES and not self._identified:
             return self._names(text)
         if not isinstance(text, LazyText):
             return printable(text) if self._identified else self._without_names(printable(text))
         if text.msgid == _CASE:
             return text
-        inner = text.with_values({key: self.cleaned(entry) for key, entry in text.values.items()})
-        # What is told across two places is seen in the whole only; then no form of it is kept.
-        whole = self._cleaned_text(str(text), name)
-        return inner if str(inner) == whole else whole
+        inner = text.with_values({key: self.redact(entry) for key, entry in text.values.items()})
+        # An id may extend over two placeholders; then only the redacted text without placeholders is kept.
+        redacted = self._redact_text(str(text), name)
+        return inner if str(inner) == redacted else redacted
 
     def _without_names(self, text: str) -> str:
         text = _UID.sub("(DICOM id)", text)
@@ -127,10 +133,10 @@ class Redactor:
                 lambda found: str(self._names(self._files[found.group().casefold()])), text
             )
         text = _ABSOLUTE.sub("", text)
-        return text if self._patients is None else self._patients.sub(self._numbered, text)
+        return text if self._patients is None else self._patients.sub(self._number_of, text)
 
-    def _numbered(self, found: re.Match[str]) -> str:
-        """Patients get numbers as they come up, so that cases can still be told apart."""
+    def _number_of(self, found: re.Match[str]) -> str:
+        """Patients get numbers in the order of their first use, so that they can still be distinguished."""
         number = self._numbers.setdefault(found.group().casefold(), len(self._numbers) + 1)
         return f"[{number}]"
 
@@ -151,27 +157,26 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """``text`` that every writer can take: without lone surrogates and without control characters other than
-    line ends and tabs."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", whole)
+    """``text`` without lone surrogates and without control characters other than line ends and tabs."""
+    redacted = text.encode("utf-8", "replace").decode("utf-8")
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", redacted)
 
 
 def _last_part(name: str) -> str:
     return re.split(r"[\\/]", name.rstrip("\\/"))[-1]
 
 
-def _alone(name: str) -> str:
+def _name_pattern(name: str) -> str:
     """A pattern that finds a name, but not within a longer one."""
     return rf"(?<!\w){re.escape(name)}(?!\w)"
 
 
-def _whole(patient: str) -> str:
+def _id_pattern(patient: str) -> str:
     """A pattern that finds an id, but not within a longer number."""
     before = r"(?<!\d)" if patient[0].isdigit() else ""
     after = r"(?!\d)" if patient[-1].isdigit() else ""
     return f"{before}{re.escape(patient)}{after}"
 
 
-def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
+def _any_pattern(patterns: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None

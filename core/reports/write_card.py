@@ -14,12 +14,12 @@ from semblance.core.reports.card_document import CardDocument, Section, Table
 
 def card_markdown(document: CardDocument) -> str:
     """Headings, lists and tables that read well as plain text too."""
-    parts = [tr("# Metric card: {name}", name=_plain(document.name)), *map(_section, document.sections)]
+    parts = [tr("# Metric card: {name}", name=_escape(document.name)), *map(_section, document.sections)]
     return "\n\n".join(parts) + "\n"
 
 
 def comparison_markdown(table: Table) -> str:
-    """Two cards beside each other."""
+    """Two cards side by side."""
     return "\n".join(_table(table)) + "\n"
 
 
@@ -35,14 +35,14 @@ def write_card(document: CardDocument, path: Path) -> None:
     """Write it as .md or .json.
 
     Raises:
-        BadArguments: a name that ends otherwise.
+        BadArguments: another ending of the name.
         SemblanceError: the file cannot be written.
     """
     write = WRITERS.get(path.suffix.lower())
     if write is None:
         raise BadArguments(
             tr_lazy("A metric's card cannot be a file like {path}.", path=path.name),
-            "Let it end in .md or .json.",
+            "Use a name that ends in .md or .json.",
         )
     write_file(path, write(document).encode())
 
@@ -50,7 +50,7 @@ def write_card(document: CardDocument, path: Path) -> None:
 def _section(section: Section) -> str:
     badge = f" ({translate(as_lazy(section.measured_on))})" if section.measured_on else ""
     lines = [f"## {translate(section.title)}{badge}", ""]
-    lines += [f"- **{_plain(fact.label)}:** {_plain(fact.value)}" for fact in section.facts]
+    lines += [f"- **{_escape(fact.label)}:** {_escape(fact.value)}" for fact in section.facts]
     if section.table is not None:
         lines += ["", *_table(section.table)]
     return "\n".join(lines)
@@ -58,11 +58,11 @@ def _section(section: Section) -> str:
 
 def _table(table: Table) -> list[str]:
     rows = [table.header, ("---",) * len(table.header), *table.rows]
-    return [f"| {' | '.join(_plain(cell, cell=True) for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(_escape(cell, cell=True) for cell in row)} |" for row in rows]
 
 
-def _plain(text: str, *, cell: bool = False) -> str:
-    """Text that Markdown takes for text: names of findings and columns come from files."""
+def _escape(text: str, *, cell: bool = False) -> str:
+    """``text`` with Markdown's special characters escaped: names of findings and columns come from files."""
     if cell and text == "---":
         return text
     flat = " ".join(translate(text).split())

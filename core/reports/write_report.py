@@ -1,4 +1,4 @@
-"""Writes a report into a file of the kind its name ends in."""
+"""Write a report into a file whose format is given by its ending."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
     replaced only by a finished one.
 
     Raises:
-        BadArguments: a name that ends in none of these.
+        BadArguments: another ending of the name.
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
@@ -64,7 +64,7 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a name no report can have, before any work is done for it.
+    """Refuse an unknown ending, before any work is done.
 
     Raises:
         BadArguments: the name does not end in .pdf, .html, .csv, .json or .dcm.
@@ -75,5 +75,5 @@ def check_suffix(path: Path) -> None:
         )
         raise BadArguments(
             tr_lazy("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
-            "Let it end in .pdf, .html, .csv, .json or .dcm.",
+            "Use a name that ends in .pdf, .html, .csv, .json or .dcm.",
         )

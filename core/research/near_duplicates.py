@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 #: Images looked at, at most: a signature takes 0.8 ms, and all of them are compared with all.
 MOST_IMAGES = 4000

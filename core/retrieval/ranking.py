@@ -11,8 +11,11 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.click_index import ClickIndex
+from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.scan_index import ScanIndex
+
+AnyIndex = Index | ScanIndex | ClickIndex | FeedbackIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class EmbeddedQuery:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """``rows`` (k,) from near to far with their squared ``distances`` (k,).
+    """``rows`` (k,) in the order of the index, from near to far, with their squared ``distances`` (k,).
 
     ``folded`` (k,) counts the near-duplicates each row stands for. ``hidden_same_patient`` counts the cases
     of the query's patient left out that would otherwise stand at or before the last one shown;
@@ -68,7 +71,7 @@ class Ranking:
 
 
 def rank(
-    index: Index | ScanIndex | ClickIndex,
+    index: AnyIndex,
     query: EmbeddedQuery,
     k: int = 20,
     *,
@@ -98,13 +101,23 @@ def rank(
     copies = np.zeros(n, dtype=np.bool_) if keys is None else mask & query.copies_among(keys)
     mask &= ~copies
     rows, distances, folded = _folded(index, query, k, mask, keys)
-    reach = distances[-1] if len(distances) else -np.inf
-    hidden = [int((index.distances(query.embedded, np.flatnonzero(m)) <= reach).sum()) for m in (own, copies)]
+    hidden = [_count_before(index, query, rows, distances, np.flatnonzero(m)) for m in (own, copies)]
     return Ranking(rows, distances, folded, hidden[0], hidden[1] + int(folded.sum()))
 
 
+def _count_before(
+    index: AnyIndex, query: EmbeddedQuery, rows: Rows, distances: Matrix, left_out: Rows
+) -> int:
+    """How many of ``left_out`` would stand at or before the last of ``rows``."""
+    if not len(rows):
+        return 0
+    if isinstance(index, FeedbackIndex):
+        return index.count_before(int(rows[-1]), left_out)
+    return int((index.distances(query.embedded, left_out) <= distances[-1]).sum())
+
+
 def _folded(
-    index: Index | ScanIndex | ClickIndex,
+    index: AnyIndex,
     query: EmbeddedQuery,
     k: int,
     mask: npt.NDArray[np.bool_],

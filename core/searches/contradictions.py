@@ -1,4 +1,4 @@
-"""Judgements that cannot all be right, each shown with the clicks that disagree."""
+"""Contradictions among judgements."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from enum import StrEnum
 from typing import Any
 
 from semblance.core.language import tr_lazy
-from semblance.core.searches.judgement import Kind
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
 
-#: At most so many circles are looked for, the newest clicks first: a thousand wrong clicks make millions.
-MOST = 200
+#: At most so many cycles are found, those of the newest judgements first. There may be millions.
+MAX_CYCLES = 200
 
 
-class Reason(StrEnum):
-    """Why judgements disagree."""
+class ContradictionReason(StrEnum):
+    """Why judgements contradict each other."""
 
     BOTH_WAYS = tr_lazy("the same pair was judged both ways")
     CIRCLE = tr_lazy("these comparisons go round in a circle")
@@ -27,29 +27,29 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Contradiction:
-    """``entries``: ids of the clicks that disagree, as few as do, the oldest first."""
+    """``entries``: ids of a smallest set of judgements that contradict each other, oldest first."""
 
-    reason: Reason
+    reason: ContradictionReason
     entries: tuple[int, ...]
 
 
-#: A pair of cases, or a query's line between what is like it and what is not.
+#: A pair of cases, or the boundary of a query between cases like it and cases unlike it.
 _Node = Any
 
 
 def contradictions(
-    entries: Sequence[Entry], patient_of: Callable[[str], str | None] | None = None
+    entries: Sequence[LedgerEntry], patient_of: Callable[[str], str | None] | None = None
 ) -> list[Contradiction]:
-    """Those among judgements in force.
+    """The contradictions among judgements in force.
 
-    A comparison says that one pair is closer than another; "alike" that the pair is nearer than the query's
-    line, "not alike" that it is farther. What goes round in a circle cannot be so for any distance.
-    ``patient_of`` tells a case's patient, ``None`` where unknown; left out, patients are not looked at.
+    A comparison says that one pair is closer than another, "alike" that the pair is closer than the boundary of the
+    query, "not alike" that it is farther. No distance satisfies a cycle of such statements. ``patient_of`` returns
+    the patient of a case, ``None`` if unknown; without it patients are not checked.
     """
     found = [
-        *_opposite_thumbs(entries),
-        *_circles(entries),
-        *(_patients(entries, patient_of) if patient_of else []),
+        *_opposite_marks(entries),
+        *_find_cycles(entries),
+        *(_patient_contradictions(entries, patient_of) if patient_of else []),
     ]
     return list(dict.fromkeys(found))
 
@@ -58,57 +58,60 @@ def _pair(a: str, b: str) -> _Node:
     return (a, b) if a <= b else (b, a)
 
 
-def _edges(entries: Sequence[Entry]) -> list[tuple[_Node, _Node, int]]:
+def _edges(entries: Sequence[LedgerEntry]) -> list[tuple[_Node, _Node, int]]:
     out: list[tuple[_Node, _Node, int]] = []
     for entry in entries:
-        one = entry.judgement
-        pair, line = _pair(one.asked, one.case), (one.asked,)
-        if one.kind == Kind.ALIKE:
-            out.append((pair, line, entry.id))
-        elif one.kind == Kind.NOT_ALIKE:
-            out.append((line, pair, entry.id))
+        judgement = entry.judgement
+        pair, boundary = _pair(judgement.query_key, judgement.case), (judgement.query_key,)
+        if judgement.kind == JudgementKind.ALIKE:
+            out.append((pair, boundary, entry.id))
+        elif judgement.kind == JudgementKind.NOT_ALIKE:
+            out.append((boundary, pair, entry.id))
         else:
-            assert one.other is not None
-            out.append((pair, _pair(one.asked, one.other), entry.id))
+            assert judgement.other is not None
+            out.append((pair, _pair(judgement.query_key, judgement.other), entry.id))
     return out
 
 
-def _circles(entries: Sequence[Entry]) -> list[Contradiction]:
+def _find_cycles(entries: Sequence[LedgerEntry]) -> list[Contradiction]:
     edges = _edges(entries)
     if not edges:
         return []
     component = _strong_components(edges)
-    inside = [edge for edge in edges if component[edge[0]] == component[edge[1]]]
-    leaving: dict[_Node, list[tuple[_Node, int]]] = defaultdict(list)
-    for tail, head, key in inside:
-        leaving[tail].append((head, key))
+    in_component = [edge for edge in edges if component[edge[0]] == component[edge[1]]]
+    outgoing: dict[_Node, list[tuple[_Node, int]]] = defaultdict(list)
+    for source, target, key in in_component:
+        outgoing[source].append((target, key))
     out: dict[tuple[int, ...], None] = {}
-    for tail, head, key in reversed(inside):
-        if len(out) == MOST:
+    for source, target, key in reversed(in_component):
+        if len(out) == MAX_CYCLES:
             break
-        # Some circle was already shown that this click is part of.
-        if any(key in circle for circle in out):
+        # A cycle with this judgement was found already.
+        if any(key in cycle for cycle in out):
             continue
-        out[tuple(sorted({key, *_way(leaving, head, tail)}))] = None
-    return [Contradiction(Reason.BOTH_WAYS if len(circle) == 2 else Reason.CIRCLE, circle) for circle in out]
+        out[tuple(sorted({key, *_shortest_path(outgoing, target, source)}))] = None
+    return [
+        Contradiction(ContradictionReason.BOTH_WAYS if len(cycle) == 2 else ContradictionReason.CIRCLE, cycle)
+        for cycle in out
+    ]
 
 
-def _way(leaving: dict[_Node, list[tuple[_Node, int]]], start: _Node, end: _Node) -> list[int]:
-    """The clicks on a shortest way; there is one inside a strong component."""
-    came: dict[_Node, tuple[_Node, int] | None] = {start: None}
+def _shortest_path(outgoing: dict[_Node, list[tuple[_Node, int]]], start: _Node, end: _Node) -> list[int]:
+    """The judgements on a shortest path, which exists inside a strong component."""
+    predecessors: dict[_Node, tuple[_Node, int] | None] = {start: None}
     queue = deque([start])
-    while end not in came:
+    while end not in predecessors:
         node = queue.popleft()
-        for head, key in leaving[node]:
-            if head not in came:
-                came[head] = (node, key)
-                queue.append(head)
-    way = []
-    step = came[end]
+        for target, key in outgoing[node]:
+            if target not in predecessors:
+                predecessors[target] = (node, key)
+                queue.append(target)
+    path = []
+    step = predecessors[end]
     while step is not None:
-        way.append(step[1])
-        step = came[step[0]]
-    return way
+        path.append(step[1])
+        step = predecessors[step[0]]
+    return path
 
 
 def _strong_components(edges: list[tuple[_Node, _Node, int]]) -> dict[_Node, int]:
@@ -123,38 +126,44 @@ def _strong_components(edges: list[tuple[_Node, _Node, int]]) -> dict[_Node, int
     return {node: int(labels[place]) for node, place in number.items()}
 
 
-def _opposite_thumbs(entries: Sequence[Entry]) -> list[Contradiction]:
-    """a is like b, yet b is not like a: similarity has no direction."""
-    first: dict[tuple[_Node, Kind], Entry] = {}
+def _opposite_marks(entries: Sequence[LedgerEntry]) -> list[Contradiction]:
+    """a is like b, but b is not like a: similarity is symmetric."""
+    first: dict[tuple[_Node, JudgementKind], LedgerEntry] = {}
     out = []
     for entry in entries:
-        one = entry.judgement
-        if one.kind == Kind.CLOSER:
+        judgement = entry.judgement
+        if judgement.kind == JudgementKind.CLOSER:
             continue
-        pair = _pair(one.asked, one.case)
-        opposite = Kind.NOT_ALIKE if one.kind == Kind.ALIKE else Kind.ALIKE
-        there = first.get((pair, opposite))
-        if there is not None and there.judgement.asked != one.asked:
-            out.append(Contradiction(Reason.BOTH_WAYS, (there.id, entry.id)))
-        first.setdefault((pair, one.kind), entry)
+        pair = _pair(judgement.query_key, judgement.case)
+        opposite = JudgementKind.NOT_ALIKE if judgement.kind == JudgementKind.ALIKE else JudgementKind.ALIKE
+        other = first.get((pair, opposite))
+        if other is not None and other.judgement.query_key != judgement.query_key:
+            out.append(Contradiction(ContradictionReason.BOTH_WAYS, (other.id, entry.id)))
+        first.setdefault((pair, judgement.kind), entry)
     return out
 
 
-def _patients(entries: Sequence[Entry], patient_of: Callable[[str], str | None]) -> list[Contradiction]:
+def _patient_contradictions(
+    entries: Sequence[LedgerEntry], patient_of: Callable[[str], str | None]
+) -> list[Contradiction]:
     out = []
-    thumbs: dict[tuple[str, str, Kind], Entry] = {}
+    marks: dict[tuple[str, str, JudgementKind], LedgerEntry] = {}
     for entry in entries:
-        one = entry.judgement
-        away = {Kind.ALIKE: None, Kind.NOT_ALIKE: one.case, Kind.CLOSER: one.other}[one.kind]
-        own = patient_of(one.query)
-        if away is not None and own is not None and patient_of(away) == own:
-            out.append(Contradiction(Reason.OWN_PATIENT, (entry.id,)))
-        patient = patient_of(one.case)
-        if one.kind == Kind.CLOSER or patient is None:
+        judgement = entry.judgement
+        negative = {
+            JudgementKind.ALIKE: None,
+            JudgementKind.NOT_ALIKE: judgement.case,
+            JudgementKind.CLOSER: judgement.other,
+        }[judgement.kind]
+        query_patient = patient_of(judgement.query)
+        if negative is not None and query_patient is not None and patient_of(negative) == query_patient:
+            out.append(Contradiction(ContradictionReason.OWN_PATIENT, (entry.id,)))
+        patient = patient_of(judgement.case)
+        if judgement.kind == JudgementKind.CLOSER or patient is None:
             continue
-        opposite = Kind.NOT_ALIKE if one.kind == Kind.ALIKE else Kind.ALIKE
-        there = thumbs.get((one.asked, patient, opposite))
-        if there is not None and there.judgement.case != one.case:
-            out.append(Contradiction(Reason.ONE_PATIENT, (there.id, entry.id)))
-        thumbs.setdefault((one.asked, patient, one.kind), entry)
+        opposite = JudgementKind.NOT_ALIKE if judgement.kind == JudgementKind.ALIKE else JudgementKind.ALIKE
+        other = marks.get((judgement.query_key, patient, opposite))
+        if other is not None and other.judgement.case != judgement.case:
+            out.append(Contradiction(ContradictionReason.ONE_PATIENT, (other.id, entry.id)))
+        marks.setdefault((judgement.query_key, patient, judgement.kind), entry)
     return out

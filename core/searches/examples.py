@@ -1,7 +1,7 @@
-"""Where a query stands once cases were named that are, and are not, what is meant.
+"""Positive and negative examples shift the query.
 
-Moving the query is relevance feedback after Rocchio (1971). His weights count in a space of angles; here
-places count, so the weights of query and likes sum to one: otherwise everything would drift to the origin.
+This is the relevance feedback of Rocchio (1971). His weights are for a space of angles. Here positions matter, so
+the weights of the query and of the positive examples sum to one. Otherwise the query would move to the origin.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import numpy as np
 
 from semblance.core.metrics.distance import Matrix
 
-#: How far the query moves away from the middle of what is not meant, in units of their distance; chosen on
-#: ionosphere and balance_scale (benchmarks), with right and with 20 % wrong examples.
-AWAY = 1.0
+#: How far the query moves away from the mean of the negative examples, in units of their distance. Chosen on
+#: ionosphere and balance_scale (benchmarks), with correct and with 20 % wrong examples.
+UNLIKE_SHIFT = 1.0
 
 
 def shifted_query(query: Matrix, like: Sequence[Matrix], unlike: Sequence[Matrix]) -> Matrix:
-    """(m,) the mean of ``query`` and ``like`` (each (m,)), pushed AWAY from the mean of ``unlike``.
+    """(m,) the mean of ``query`` and ``like`` (each (m,)), moved away from the mean of ``unlike``.
 
-    Each example counts as much as the query itself. The order of examples changes nothing.
+    Each example has the weight of the query. The order of the examples does not matter.
     """
-    middle = np.mean([query, *like], axis=0)
+    centre = np.mean([query, *like], axis=0)
     if len(unlike):
-        middle = middle + AWAY * (middle - np.mean(list(unlike), axis=0))
-    out: Matrix = middle
+        centre = centre + UNLIKE_SHIFT * (centre - np.mean(list(unlike), axis=0))
+    out: Matrix = centre
     return out

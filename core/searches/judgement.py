@@ -1,4 +1,4 @@
-"""One click: what a person said of cases for a query."""
+"""A judgement: how similar a case is to a query, in the opinion of a user."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.records import JudgementRecord
 
 
-class Kind(StrEnum):
-    """What can be said."""
+class JudgementKind(StrEnum):
+    """The kinds of judgement."""
 
     ALIKE = "alike"
     NOT_ALIKE = "not alike"
     CLOSER = "closer"
 
 
-def key_of(query: str, region: Mapping[str, Any] | None) -> str:
-    """See :attr:`Judgement.asked`."""
+def query_key(query: str, region: Mapping[str, Any] | None) -> str:
+    """The query as a key; see :attr:`Judgement.query_key`."""
     if region is None:
         return query
     text = json.dumps(dict(region), sort_keys=True)
@@ -34,15 +34,15 @@ def key_of(query: str, region: Mapping[str, Any] | None) -> str:
 class Judgement:
     """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
 
-    ``query`` is a case id, or the path of an image from outside; ``region`` (JSON) the part of it that was
-    asked. ``shown``: the cases on screen when it was said, with which a lone answer is compared. ``time`` is
-    ISO 8601 in UTC.
+    ``query`` is a case id, or the path of an image outside the library; ``region`` (JSON) the part of it that was
+    searched with. ``shown``: the cases on screen at that time, with which a single judgement is compared.
+    ``time`` is ISO 8601 in UTC.
 
     Raises:
         BadInput: a case judged against itself, or not the cases its kind needs.
     """
 
-    kind: Kind
+    kind: JudgementKind
     query: str
     case: str
     other: str | None = None
@@ -52,9 +52,9 @@ class Judgement:
     time: str = ""
 
     def __post_init__(self) -> None:
-        if (self.other is not None) != (self.kind == Kind.CLOSER):
+        if (self.other is not None) != (self.kind == JudgementKind.CLOSER):
             raise BadInput(
-                "'Closer' compares two cases with the query, thumbs judge one.", "Choose the cases again."
+                "'Closer' compares two cases with the query, a mark judges one.", "Choose the cases again."
             )
         for case in (self.case, self.other):
             if case == self.query:
@@ -67,17 +67,17 @@ class Judgement:
             )
 
     @property
-    def asked(self) -> str:
+    def query_key(self) -> str:
         """The query as a key: equal for the same region of the same case or image."""
-        return key_of(self.query, self.region)
+        return query_key(self.query, self.region)
 
     @property
     def statement(self) -> tuple[str, str, str, str]:
-        """Equal for two clicks that say the same, whoever made them and when."""
-        return self.kind.value, self.asked, self.case, self.other or ""
+        """Equal for judgements with the same content, whatever their author and time."""
+        return self.kind.value, self.query_key, self.case, self.other or ""
 
     def to_record(self) -> JudgementRecord:
-        """As the catalogue keeps it."""
+        """The judgement as it is stored in the catalogue."""
         region = None if self.region is None else dict(self.region)
         return JudgementRecord(
             self.kind.value, self.query, self.case, self.other, region, self.shown, self.author, self.time
@@ -85,9 +85,13 @@ class Judgement:
 
     @classmethod
     def from_record(cls, record: JudgementRecord) -> Judgement:
-        """Raises BadInput for a kind this version does not know."""
+        """The judgement of a record of the catalogue.
+
+        Raises:
+            BadInput: a kind that this version does not know.
+        """
         try:
-            kind = Kind(record.kind)
+            kind = JudgementKind(record.kind)
         except ValueError:
             raise BadInput(
                 tr_lazy("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),

@@ -1,11 +1,10 @@
-"""What judgements would have taught without one of them, without learning anew for each.
+"""Leave-one-out: the form learnt without one judgement, for each judgement, without learning again.
 
-From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
-of their objective (:mod:`semblance.core.metrics.relevance_feedback.triplet_learning`) at D and H the
-Hessian of all judgements'. What was said of the same query is taken into account anew and exactly, and so are
-weights, trust and directions;
-only the curvature is that of all (Beirami et al. 2017). In many coordinates it is told along those where what
-was judged differs most, and taken to be that of no judgement across.
+From the form D of all judgements one Newton step approximates the form of the others: D - H^-1 g, where g is the
+gradient of their objective (:mod:`semblance.core.metrics.relevance_feedback.triplet_learning`) at D and H the Hessian
+for all judgements (Beirami et al. 2017). The judgements of the same query, the weights, the trust and the directions
+are computed again exactly. With many coordinates the Hessian is computed in those where the judged cases differ most,
+and is the identity in the others.
 """
 
 from __future__ import annotations
@@ -29,34 +28,34 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     on_form,
     sigma,
 )
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.relevance_feedback import (
     Coordinates,
+    feature_weight,
     gather_feedback,
     learn,
-    most_weight,
+    maximum_weight,
     one_thread,
-    opened,
-    stretched_along,
+    stretch_directions,
     trust,
 )
 
-#: Coordinates the Hessian, of half as many squared, is made in at most.
-MOST_COORDINATES = 64
-#: Steps solved for together.
-_TOGETHER = 64
+#: Maximum number m of coordinates of the Hessian, which has m (m + 1) / 2 rows.
+MAX_COORDINATES = 64
+#: Number of Newton steps solved together.
+_BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """What was said of one query, or one comparison, in numbers.
+class _QueryFeedback:
+    """The triplets of one query, or of one comparison.
 
-    ``pairs`` with their ``weights`` before all are weighed; ``pull`` (m, m) the gradient they make at D;
-    ``change`` (m, m) what they ask for; ``n_triplets`` and ``weight`` also of those that teach nothing.
+    ``pairs`` with their ``weights`` before the common factor; ``gradient`` (m, m) of their loss at D; ``change``
+    (m, m) their weighted sum; ``n_triplets`` and ``weight`` include triplets of identical points.
     """
 
     pairs: Pairs | None
-    pull: Matrix | None
+    gradient: Matrix | None
     change: Matrix | None
     n_triplets: int
     weight: float
@@ -65,7 +64,7 @@ class _Group:
 
 
 class LeaveOneOut:
-    """Forms (:func:`semblance.core.searches.relevance_feedback.learn`) of all ``said`` but one, each said once."""
+    """The forms (:func:`semblance.core.searches.relevance_feedback.learn`) of all but one of distinct judgements."""
 
     def __init__(
         self,
@@ -73,61 +72,61 @@ class LeaveOneOut:
         coordinates: Coordinates,
         m: int,
         strength: float = 1.0,
-        beginning: InitialWeights | None = None,
+        initial_weights: InitialWeights | None = None,
     ) -> None:
         self._judgements, self._coordinates, self._m = list(judgements), coordinates, m
-        self._strength, self._beginning = strength, beginning
+        self._strength, self._initial_weights = strength, initial_weights
 
     def forms(self) -> Iterator[FeedbackForm]:
-        """One for each judgement, in order."""
+        """The form without each judgement, in their order."""
         with one_thread():
-            judged = gather_feedback(self._judgements, self._coordinates).judged()
-        if judged is None or len(judged.triplets) <= GRAM_TRIPLETS:
+            triplets = gather_feedback(self._judgements, self._coordinates).weighted_triplets()
+        if triplets is None or len(triplets.triplets) <= GRAM_TRIPLETS:
             for place in range(len(self._judgements)):
-                rest = self._judgements[:place] + self._judgements[place + 1 :]
-                yield learn(rest, self._coordinates, self._m, self._strength, self._beginning)
+                remaining = self._judgements[:place] + self._judgements[place + 1 :]
+                yield learn(remaining, self._coordinates, self._m, self._strength, self._initial_weights)
             return
         with one_thread():
             self._prepare()
-        for start in range(0, len(self._judgements), _TOGETHER):
+        for start in range(0, len(self._judgements), _BATCH):
             with one_thread():
-                forms = self._some(range(start, min(start + _TOGETHER, len(self._judgements))))
+                forms = self._forms_without(range(start, min(start + _BATCH, len(self._judgements))))
             yield from forms
 
     def _prepare(self) -> None:
         self._members: dict[object, list[Judgement]] = {}
         for one in self._judgements:
-            self._members.setdefault(_query_of(one), []).append(one)
-        raw = {key: self._group(members) for key, members in self._members.items()}
-        every = [group.pairs for group in raw.values() if group.pairs is not None]
-        self._change = self._sum_of([group.change for group in raw.values()])
-        self._own = sum(_norm(group.change) for group in raw.values())
-        whole = _joined(every, _weight(list(raw.values()), self._change, self._own))
-        self._D = on_form(whole)
-        self._groups = {key: self._pulled(group) for key, group in raw.items()}
-        self._pull = self._sum_of([group.pull for group in self._groups.values()])
-        self._curvature = _Curvature.of(whole, self._D)
+            self._members.setdefault(_group_key(one), []).append(one)
+        groups_before = {key: self._group(members) for key, members in self._members.items()}
+        all_pairs = [group.pairs for group in groups_before.values() if group.pairs is not None]
+        self._change = self._sum_of([group.change for group in groups_before.values()])
+        self._own_norm = sum(_norm(group.change) for group in groups_before.values())
+        joined = _join_pairs(all_pairs, _weight(list(groups_before.values()), self._change, self._own_norm))
+        self._D = on_form(joined)
+        self._groups = {key: self._with_gradient(group) for key, group in groups_before.items()}
+        self._gradient = self._sum_of([group.gradient for group in self._groups.values()])
+        self._curvature = _Curvature.of(joined, self._D)
 
-    def _group(self, members: Sequence[Judgement]) -> _Group:
-        given = gather_feedback(members, self._coordinates)
-        if not given.parts:
-            return _Group(None, None, None, 0, 0.0, given.judgements, [])
-        points = np.stack(given.points.points)
-        triplets = np.concatenate([part for part, _ in given.parts])
-        weights = np.concatenate([part for _, part in given.parts])
+    def _group(self, members: Sequence[Judgement]) -> _QueryFeedback:
+        feedback = gather_feedback(members, self._coordinates)
+        if not feedback.parts:
+            return _QueryFeedback(None, None, None, 0, 0.0, feedback.judgements, [])
+        points = np.stack(feedback.points.points)
+        triplets = np.concatenate([part for part, _ in feedback.parts])
+        weights = np.concatenate([part for _, part in feedback.parts])
         pairs = Pairs.of(points, triplets, weights)
-        return _Group(
+        return _QueryFeedback(
             pairs,
             None,
             pairs.summed(pairs.weights / weights.sum()),
             len(weights),
             float(weights.sum()),
-            given.judgements,
-            given.separating_directions(),
+            feedback.judgements,
+            feedback.separating_directions(),
         )
 
-    def _pulled(self, group: _Group) -> _Group:
-        return group if group.pairs is None else replace(group, pull=_pull(group.pairs, self._D))
+    def _with_gradient(self, group: _QueryFeedback) -> _QueryFeedback:
+        return group if group.pairs is None else replace(group, gradient=_gradient(group.pairs, self._D))
 
     def _sum_of(self, matrices: Sequence[Matrix | None]) -> Matrix:
         out = np.zeros((self._m, self._m))
@@ -136,47 +135,49 @@ class LeaveOneOut:
                 out += one
         return out
 
-    def _some(self, places: range) -> list[FeedbackForm]:
-        gradients, rest = [], []
+    def _forms_without(self, places: range) -> list[FeedbackForm]:
+        gradients, groups_without = [], []
         for place in places:
             one = self._judgements[place]
-            key = _query_of(one)
+            key = _group_key(one)
             before = self._groups[key]
-            left = [other for other in self._members[key] if other is not one]
-            now = self._pulled(self._group(left))
-            groups = [now if other == key else group for other, group in self._groups.items()]
-            change = self._change - _or_zero(before.change, self._m) + _or_zero(now.change, self._m)
-            weight = _weight(groups, change, self._own - _norm(before.change) + _norm(now.change))
-            pull = self._pull - _or_zero(before.pull, self._m) + _or_zero(now.pull, self._m)
-            gradients.append(self._D - weight * pull)
-            rest.append(groups)
-        steps = self._curvature.solved(np.stack(gradients))
-        return [self._form(self._D - step, groups) for step, groups in zip(steps, rest, strict=True)]
+            remaining = [other for other in self._members[key] if other is not one]
+            after = self._with_gradient(self._group(remaining))
+            groups = [after if other == key else group for other, group in self._groups.items()]
+            change = self._change - _or_zero(before.change, self._m) + _or_zero(after.change, self._m)
+            weight = _weight(groups, change, self._own_norm - _norm(before.change) + _norm(after.change))
+            gradient = self._gradient - _or_zero(before.gradient, self._m) + _or_zero(after.gradient, self._m)
+            gradients.append(self._D - weight * gradient)
+            groups_without.append(groups)
+        steps = self._curvature.solve(np.stack(gradients))
+        return [
+            self._form(self._D - step, groups) for step, groups in zip(steps, groups_without, strict=True)
+        ]
 
-    def _form(self, D: Matrix, groups: Sequence[_Group]) -> FeedbackForm:
-        number, m = len(self._judgements) - 1, self._m
+    def _form(self, D: Matrix, groups: Sequence[_QueryFeedback]) -> FeedbackForm:
+        n_judgements, m = len(self._judgements) - 1, self._m
         directions = [one for group in groups for one in group.separating_directions]
         judgements = sum(group.judgements for group in groups)
-        form = FeedbackForm.nearest(D, np.eye(m)).blended(trust(number))
-        form = form.stretched(stretched_along(directions, judgements, m))
-        return form.begun(self._beginning, opened(number)).blended(self._strength)
+        form = FeedbackForm.nearest(D, np.eye(m)).blended(trust(n_judgements))
+        form = form.stretched(stretch_directions(directions, judgements, m))
+        return form.begun(self._initial_weights, feature_weight(n_judgements)).blended(self._strength)
 
 
-def _weight(groups: Sequence[_Group], change: Matrix, own: float) -> float:
-    """What each triplet's own weight is times; ``change`` and ``own`` as for :func:`agreement_of_sums`."""
-    teach = [group for group in groups if group.pairs is not None]
-    weight = sum(group.weight for group in teach)
-    most = most_weight(
-        sum(group.n_triplets for group in teach),
+def _weight(groups: Sequence[_QueryFeedback], change: Matrix, own_norm: float) -> float:
+    """The common factor of all weights; ``change`` and ``own_norm`` as for :func:`agreement_of_sums`."""
+    informative = [group for group in groups if group.pairs is not None]
+    weight = sum(group.weight for group in informative)
+    maximum = maximum_weight(
+        sum(group.n_triplets for group in informative),
         sum(group.judgements for group in groups),
-        agreement_of_sums(change, own, len(teach)),
+        agreement_of_sums(change, own_norm, len(informative)),
     )
-    return most / weight if weight > 0.0 else 0.0
+    return maximum / weight if weight > 0.0 else 0.0
 
 
-def _query_of(one: Judgement) -> object:
-    """What judgements are taken together by: the query of thumbs, a comparison for itself."""
-    return one.statement if one.kind == Kind.CLOSER else one.asked
+def _group_key(one: Judgement) -> object:
+    """Marks are grouped by query; each comparison is its own group."""
+    return one.statement if one.kind == JudgementKind.CLOSER else one.query_key
 
 
 def _or_zero(matrix: Matrix | None, m: int) -> Matrix:
@@ -187,8 +188,8 @@ def _norm(matrix: Matrix | None) -> float:
     return 0.0 if matrix is None else float((matrix**2).sum())
 
 
-def _joined(parts: Sequence[Pairs], weight: float) -> Pairs:
-    """All of them as one, ``weight`` times as heavy."""
+def _join_pairs(parts: Sequence[Pairs], weight: float) -> Pairs:
+    """All pairs in one, with weights multiplied by ``weight``."""
     starts = np.cumsum([0, *(len(part.z) for part in parts)])
     return Pairs(
         np.concatenate([part.z for part in parts]),
@@ -199,8 +200,8 @@ def _joined(parts: Sequence[Pairs], weight: float) -> Pairs:
     )
 
 
-def _pull(pairs: Pairs, D: Matrix) -> Matrix:
-    """(m, m) sum of w s sigma(-s <D, A>) A: where D would be if they weighed as they are."""
+def _gradient(pairs: Pairs, D: Matrix) -> Matrix:
+    """(m, m) sum of w s sigma(-s <D, A>) A, the negative gradient of the loss at D."""
     return pairs.summed(SLOPE * pairs.weights * sigma(-SLOPE * pairs.margins(D)))
 
 
@@ -208,8 +209,8 @@ def _pull(pairs: Pairs, D: Matrix) -> Matrix:
 class _Curvature:
     """H = I + sum of c A A' over symmetric matrices, c = w s^2 sigma (1 - sigma).
 
-    ``basis`` B (m, r), orthonormal columns, or ``None`` for all coordinates; ``factor`` that of Cholesky, in
-    float32, of H inside B.
+    ``basis`` B (m, r), orthonormal columns, or ``None`` for all coordinates; ``factor`` the Cholesky factor, in
+    float32, of H in this basis.
     """
 
     basis: Matrix | None
@@ -221,44 +222,44 @@ class _Curvature:
         from scipy.sparse import csr_array
 
         n, t = len(pairs.z), len(pairs.sizes)
-        wrong = sigma(-SLOPE * pairs.margins(D))
-        rooted = SLOPE * np.sqrt(pairs.weights * wrong * (1.0 - wrong)) / pairs.sizes
+        error = sigma(-SLOPE * pairs.margins(D))
+        roots = SLOPE * np.sqrt(pairs.weights * error * (1.0 - error)) / pairs.sizes
         rows, ends = np.tile(np.arange(t), 2), np.concatenate([pairs.far, pairs.near])
-        K = csr_array((np.concatenate([rooted, -rooted]), (rows, ends)), shape=(t, n))
+        K = csr_array((np.concatenate([roots, -roots]), (rows, ends)), shape=(t, n))
         z, basis = pairs.z, None
-        if len(D) > MOST_COORDINATES:
-            each = np.bincount(pairs.far, rooted, n) + np.bincount(pairs.near, rooted, n)
-            basis = np.linalg.eigh((z.T * each) @ z)[1][:, -MOST_COORDINATES:]
+        if len(D) > MAX_COORDINATES:
+            sums = np.bincount(pairs.far, roots, n) + np.bincount(pairs.near, roots, n)
+            basis = np.linalg.eigh((z.T * sums) @ z)[1][:, -MAX_COORDINATES:]
             z = z @ basis
-        squares = _squares(z)
+        squares = _outer_products(z)
         H = squares.T @ np.asarray((K.T @ K).astype(np.float32) @ squares)
         H[np.diag_indices(len(H))] += 1.0
         return cls(basis, cho_factor(H, lower=True, overwrite_a=True))
 
-    def solved(self, gradients: Matrix) -> Matrix:
+    def solve(self, gradients: Matrix) -> Matrix:
         """(n, m, m) -> (n, m, m): H^-1 of each."""
         from scipy.linalg import cho_solve
 
         B = self.basis
-        inside = gradients if B is None else B.T @ gradients @ B
-        first, second = np.triu_indices(inside.shape[1])
-        halves = cho_solve(self.factor, _halves(inside).T).T.astype(np.float64)
-        halves /= np.where(first == second, 1.0, np.sqrt(2.0))
-        out = np.empty_like(inside)
-        out[:, first, second] = halves
-        out[:, second, first] = halves
-        return out if B is None else gradients + B @ (out - inside) @ B.T
+        projected = gradients if B is None else B.T @ gradients @ B
+        first, second = np.triu_indices(projected.shape[1])
+        triangles = cho_solve(self.factor, _upper_triangles(projected).T).T.astype(np.float64)
+        triangles /= np.where(first == second, 1.0, np.sqrt(2.0))
+        out = np.empty_like(projected)
+        out[:, first, second] = triangles
+        out[:, second, first] = triangles
+        return out if B is None else gradients + B @ (out - projected) @ B.T
 
 
-def _halves(symmetric: Matrix) -> npt.NDArray[np.float32]:
-    """(n, m, m) -> (n, m (m + 1) / 2), lengths kept, float32."""
+def _upper_triangles(symmetric: Matrix) -> npt.NDArray[np.float32]:
+    """(n, m, m) -> (n, m (m + 1) / 2), with the same norms, float32."""
     first, second = np.triu_indices(symmetric.shape[1])
     out = symmetric[:, first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
     return out.astype(np.float32)
 
 
-def _squares(z: Matrix) -> npt.NDArray[np.float32]:
-    """(n, m) -> (n, m (m + 1) / 2): :func:`_halves` of each zz', without making n (m, m) of them."""
+def _outer_products(z: Matrix) -> npt.NDArray[np.float32]:
+    """(n, m) -> (n, m (m + 1) / 2): :func:`_upper_triangles` of each zz', without n matrices (m, m)."""
     single = z.astype(np.float32)
     first, second = np.triu_indices(z.shape[1])
     out = single[:, first]

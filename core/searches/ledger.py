@@ -1,4 +1,4 @@
-"""The judgements of a search in order, any of which can be undone and made again."""
+"""The ledger: the judgements of a search in order, each of which can be undone and redone."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.judgement import Judgement
 
 
-class Store(Protocol):
-    """Where a ledger is kept: :class:`semblance.core.library.judgements.JudgementTable`."""
+class LedgerStore(Protocol):
+    """Stores a ledger, as :class:`semblance.core.library.judgements.JudgementTable` does."""
 
     def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
-        """Id, judgement and place among those undone (``None``: in force), in the order they were made."""
+        """Id, judgement, and position among the undone ones (``None``: in force), in the order of their making."""
 
-    def append(self, made: Sequence[JudgementRecord]) -> list[int]:
-        """Store new judgements, all or none; their ids."""
+    def append(self, new: Sequence[JudgementRecord]) -> list[int]:
+        """Store new judgements, all or none, and return their ids."""
 
     def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
-        """Set the place among those undone, by id; ``None`` puts a judgement in force again."""
+        """Set the position among the undone ones, by id; ``None`` redoes a judgement."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A judgement in a ledger; ``undone`` is its place among those undone, ``None`` while it is in force."""
+class LedgerEntry:
+    """A judgement in a ledger; ``undone`` is its position among the undone ones, ``None`` while it is in force."""
 
     id: int
     judgement: Judgement
@@ -35,110 +35,122 @@ class Entry:
 
 
 class Ledger:
-    """Every change is kept in ``store`` before it is seen here; without one it is forgotten in the end."""
+    """The judgements of a search. Every change is saved in ``store`` first; without a store nothing is saved."""
 
-    def __init__(self, store: Store | None = None) -> None:
-        """Raises BadInput for a stored judgement this version does not know."""
+    def __init__(self, store: LedgerStore | None = None) -> None:
+        """Read the ledger.
+
+        Raises:
+            BadInput: a stored judgement that this version does not know.
+        """
         self._store = store
-        kept = store.read() if store else []
-        self._entries = {key: Entry(key, Judgement.from_record(one), undone) for key, one, undone in kept}
-        self._known = {entry.judgement.statement: entry.id for entry in self._entries.values()}
-        #: Judgements without their `shown` cases, by entry id; a judgement never changes.
-        self._without_shown: dict[int, Judgement] = {}
-        self._last_undone = max((e.undone for e in self._entries.values() if e.undone is not None), default=0)
+        stored = store.read() if store else []
+        self._entries = {
+            key: LedgerEntry(key, Judgement.from_record(one), undone) for key, one, undone in stored
+        }
+        self._ids_by_statement = {entry.judgement.statement: entry.id for entry in self._entries.values()}
+        #: Judgements without their `shown` cases, by entry id. A judgement never changes.
+        self._cached_without_visible: dict[int, Judgement] = {}
+        self._last_undone = max(
+            (entry.undone for entry in self._entries.values() if entry.undone is not None), default=0
+        )
 
     @property
-    def entries(self) -> list[Entry]:
-        """All of them, in the order they were made."""
+    def entries(self) -> list[LedgerEntry]:
+        """All judgements, in the order of their making."""
         return list(self._entries.values())
 
     @property
-    def entries_without_shown(self) -> tuple[Entry, ...]:
-        """All of them without the cases that were on screen, which only learning needs and which are large."""
-        return tuple(self._bare(entry) for entry in self._entries.values())
+    def entries_without_visible(self) -> tuple[LedgerEntry, ...]:
+        """All judgements without the visible cases, which take much memory and are needed for learning only."""
+        return tuple(self._without_visible(entry) for entry in self._entries.values())
 
-    def _bare(self, entry: Entry) -> Entry:
+    def _without_visible(self, entry: LedgerEntry) -> LedgerEntry:
         if not entry.judgement.shown:
             return entry
-        bare = self._without_shown.get(entry.id)
-        if bare is None:
-            bare = self._without_shown[entry.id] = replace(entry.judgement, shown=())
-        return Entry(entry.id, bare, entry.undone)
+        without_visible = self._cached_without_visible.get(entry.id)
+        if without_visible is None:
+            without_visible = self._cached_without_visible[entry.id] = replace(entry.judgement, shown=())
+        return LedgerEntry(entry.id, without_visible, entry.undone)
 
     @property
-    def in_force(self) -> list[Entry]:
-        """Those not undone: the state that is learnt from."""
+    def in_force(self) -> list[LedgerEntry]:
+        """The judgements that are not undone."""
         return [entry for entry in self._entries.values() if entry.undone is None]
 
-    def add(self, made: Iterable[Judgement]) -> list[int]:
-        """Ids of clicks made together, kept all or none.
+    def add(self, new: Iterable[Judgement]) -> list[int]:
+        """Add judgements that were made together, all or none, and return their ids.
 
-        What was said before counts once: its entry is put in force again where it was undone.
+        A judgement with the same content as an earlier one is not added. The earlier one is redone if it was undone.
         """
-        wanted = list(made)
-        fresh = list({one.statement: one for one in wanted if one.statement not in self._known}.values())
-        records = [one.to_record() for one in fresh]
-        if fresh:
+        judgements = list(new)
+        added = list(
+            {one.statement: one for one in judgements if one.statement not in self._ids_by_statement}.values()
+        )
+        records = [one.to_record() for one in added]
+        if added:
             first = max(self._entries, default=0) + 1
-            ids = self._store.append(records) if self._store else list(range(first, first + len(fresh)))
-            for key, one in zip(ids, fresh, strict=True):
-                self._entries[key] = Entry(key, one)
-                self._known[one.statement] = key
-        found = [self._known[one.statement] for one in wanted]
-        self.redo(found)
-        return found
+            ids = self._store.append(records) if self._store else list(range(first, first + len(added)))
+            for key, one in zip(ids, added, strict=True):
+                self._entries[key] = LedgerEntry(key, one)
+                self._ids_by_statement[one.statement] = key
+        ids = [self._ids_by_statement[one.statement] for one in judgements]
+        self.redo(ids)
+        return ids
 
     def undo(self, ids: Iterable[int]) -> list[int]:
-        """Take these back, whatever came after them; returned are those that were in force.
+        """Undo judgements, also older ones, and return the ids of those that were in force.
 
         Raises:
             BadArguments: no such entry.
         """
-        changed = [key for key in self._checked(ids) if self._entries[key].undone is None]
+        changed = [key for key in self._check_ids(ids) if self._entries[key].undone is None]
         places = range(self._last_undone + 1, self._last_undone + 1 + len(changed))
-        self._set(list(zip(changed, places, strict=True)))
+        self._set_undone(list(zip(changed, places, strict=True)))
         self._last_undone += len(changed)
         return changed
 
     def redo(self, ids: Iterable[int]) -> list[int]:
-        """Put these in force again; returned are those that were undone.
+        """Redo judgements, and return the ids of those that were undone.
 
         Raises:
             BadArguments: no such entry.
         """
-        changed = [key for key in self._checked(ids) if self._entries[key].undone is not None]
-        self._set([(key, None) for key in changed])
+        changed = [key for key in self._check_ids(ids) if self._entries[key].undone is not None]
+        self._set_undone([(key, None) for key in changed])
         return changed
 
     def undo_last(self) -> list[int]:
-        """Take back the newest in force, if any, with what was said at the same moment."""
+        """Undo the newest judgement in force, if any, with those made together with it."""
         newest = self.in_force
-        return self.undo(_together(newest, newest[-1]) if newest else [])
+        return self.undo(_made_together(newest, newest[-1]) if newest else [])
 
     def redo_last(self) -> list[int]:
-        """Put in force what was undone last, if anything, with what was said at the same moment."""
-        undone = [e for e in self._entries.values() if e.undone is not None]
-        return self.redo(_together(undone, max(undone, key=lambda e: e.undone or 0)) if undone else [])
+        """Redo the judgement undone last, if any, with those made together with it."""
+        undone = [entry for entry in self._entries.values() if entry.undone is not None]
+        return self.redo(
+            _made_together(undone, max(undone, key=lambda entry: entry.undone or 0)) if undone else []
+        )
 
-    def _checked(self, ids: Iterable[int]) -> list[int]:
-        wanted = list(dict.fromkeys(ids))
-        for key in wanted:
+    def _check_ids(self, ids: Iterable[int]) -> list[int]:
+        judgements = list(dict.fromkeys(ids))
+        for key in judgements:
             if key not in self._entries:
                 raise BadArguments(
                     tr_lazy("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
                 )
-        return wanted
+        return judgements
 
-    def _set(self, changes: list[tuple[int, int | None]]) -> None:
+    def _set_undone(self, changes: list[tuple[int, int | None]]) -> None:
         if self._store:
             self._store.set_undone(changes)
         for key, place in changes:
-            self._entries[key] = Entry(key, self._entries[key].judgement, place)
+            self._entries[key] = LedgerEntry(key, self._entries[key].judgement, place)
 
 
-def _together(entries: Iterable[Entry], one: Entry) -> list[int]:
-    """Ids of those made in the same call as ``one``, such as several cases judged by one key."""
-    made = (one.judgement.time, one.judgement.author)
+def _made_together(entries: Iterable[LedgerEntry], one: LedgerEntry) -> list[int]:
+    """Ids of the judgements made together with ``one``, such as several cases judged with one key."""
+    new = (one.judgement.time, one.judgement.author)
     if not one.judgement.time:
         return [one.id]
-    return [entry.id for entry in entries if (entry.judgement.time, entry.judgement.author) == made]
+    return [entry.id for entry in entries if (entry.judgement.time, entry.judgement.author) == new]

@@ -1,4 +1,4 @@
-"""What is asked: a case or an image, whole or in part."""
+"""A query: a case or an image, or a region of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Query:
-    """A case of the library, or an image from outside; either as a whole or its region."""
+    """A case of the library or an image file, as a whole or a region of it."""
 
     case: str | None = None
     image: Path | None = None
     region: Region | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As stored in searches and shown by ``semblance search --json``."""
+        """The query as it is saved, and as ``semblance search --json`` prints it."""
         return {
             "case_id": self.case,
             "image": None if self.image is None else str(self.image),
@@ -29,7 +29,7 @@ class Query:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What :meth:`to_json` gave.
+        """The query that :meth:`to_json` wrote.
 
         Raises:
             KeyError, TypeError, ValueError: other data.

@@ -1,10 +1,10 @@
-"""Ask me next: two cases of which it is least sure whether they are like the query.
+"""Active learning ("Ask me next"): questions about cases for which the likeness to the query is uncertain.
 
-A question shows two cases beside the query and has four answers, each one click: only the first is like it,
-only the second, both, neither. How likely a case is like the query is told by how many are nearer to it, as
-far as the answers so far say so: where half of all cases are like it any case is worth asking about, where
-few are only the near ones. Among those about equally unsure cases are drawn at random, which keeps them
-diverse: asking about the least sure alone taught less, as what is learnt from must be like what is searched.
+A question shows two cases beside the query and has four answers: only the first is like it, only the second,
+both, neither. The probability that a case is like the query is a function of the share of cases that are nearer
+to the query, fitted to the answers so far. If half of all cases are like the query, any case is worth asking about;
+if few are, only the near ones. Among about equally uncertain cases one is drawn at random. Asking about the most
+uncertain case alone taught less, because what is learnt from must be like what is searched.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 
-#: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
-DOUBTFUL = 0.9
-#: Where at least this share of all cases is like a query, questions stay with it for LONG, else for SHORT.
-COMMON, LONG, SHORT = 0.35, 80, 2
-#: Cases by which nearness is told, and newest queries by which likeness is.
+#: Only cases are asked about whose uncertainty p (1 - p) is at least this share of the largest.
+MIN_UNCERTAINTY = 0.9
+#: If at least COMMON_SHARE of all cases is like a query, MANY_QUESTIONS are asked about it, otherwise FEW_QUESTIONS.
+COMMON_SHARE, MANY_QUESTIONS, FEW_QUESTIONS = 0.35, 80, 2
+#: Number of cases for measuring nearness, and of the newest queries for fitting likeness.
 _SAMPLE, QUERIES = 1000, 40
-#: What is thought before any answer: log odds, their fall with log nearness, and how firmly.
-_LEVEL, _FALL, _FIRM = 0.0, 0.4, (0.5, 20.0)
+#: The prior before any answer: log odds, their fall with log nearness, and the precision of both.
+_LEVEL, _FALL, _PRECISION = 0.0, 0.4, (0.5, 20.0)
 _STEPS = 30
-#: Shorter curves of accuracy tell too little of how likeness falls.
-_CURVE = 8
-_EVENLY = (np.arange(200) + 0.5) / 200
+#: Shorter curves of accuracy are not used for the prior.
+_MIN_CURVE = 8
+_EVEN_SHARES = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True)
 class Question:
-    """Places of the query and of two cases: which of them are like it?"""
+    """A question which of two cases are like the query; all three as row numbers."""
 
     query: int
     first: int
@@ -45,56 +45,59 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Likeness:
-    """log(p / (1 - p)) = level - fall log u of a case to which the share u of all cases is nearer."""
+class LikenessModel:
+    """The probability p that a case is like the query: log(p / (1 - p)) = level - fall log u, where the share u of
+    all cases is nearer to the query."""
 
     level: float = _LEVEL
     fall: float = _FALL
 
     @classmethod
-    def of_accuracy(cls, accuracy: Sequence[float | None], n: int) -> Self:
-        """What a metric's retrieval accuracy @ 1, 2, ... among ``n`` held-out cases tells before any answer.
+    def from_accuracy(cls, accuracy: Sequence[float | None], n: int) -> Self:
+        """The prior from a metric's retrieval accuracy @ 1, 2, ... among ``n`` held-out cases.
 
-        The line through the log odds of the near and of the far half of the curve; the usual start where the
-        curve is too short or falls nowhere.
+        It is the line through the log odds of the near and of the far half of the curve. If the curve is too short or
+        does not fall, it is the default.
         """
         k = len(accuracy)
         known = [share for share in accuracy if share is not None]
-        if k < _CURVE or len(known) != k or n <= k:
+        if k < _MIN_CURVE or len(known) != k or n <= k:
             return cls()
         half = k // 2
-        near, whole = known[half - 1], known[-1]
-        far = (whole * k - near * half) / (k - half)
+        near, overall = known[half - 1], known[-1]
+        far = (overall * k - near * half) / (k - half)
         odds = [np.log(p / (1.0 - p)) for p in np.clip([near, far], 0.02, 0.98)]
-        places = np.log([half / 2 / n, (half + k) / 2 / n])
-        fall = float((odds[0] - odds[1]) / (places[1] - places[0]))
-        return cls(float(odds[0] + fall * places[0]), fall) if fall > 0.0 else cls()
+        positions = np.log([half / 2 / n, (half + k) / 2 / n])
+        fall = float((odds[0] - odds[1]) / (positions[1] - positions[0]))
+        return cls(float(odds[0] + fall * positions[0]), fall) if fall > 0.0 else cls()
 
     @classmethod
-    def of(cls, nearer: Matrix, alike: npt.ArrayLike, before: Likeness | None = None) -> Self:
-        """From answers: ``nearer`` (n,) in (0, 1), ``alike`` (n,) what was said. Newton, from what
-        was thought ``before``."""
+    def of(cls, nearer: Matrix, alike: npt.ArrayLike, before: LikenessModel | None = None) -> Self:
+        """Fit to answers by Newton's method: ``nearer`` (n,) in (0, 1), ``alike`` (n,) booleans; ``before``
+        is the prior."""
         x, answers = np.log(nearer), np.asarray(alike, dtype=np.float64)
-        begun = before or cls()
-        firm, prior = np.array(_FIRM), np.array([begun.level, begun.fall])
+        start = before or cls()
+        precision, prior = np.array(_PRECISION), np.array([start.level, start.fall])
         design: Any = np.stack([np.ones_like(x), -x], axis=1)
-        at: Any = prior.copy()
+        parameters: Any = prior.copy()
         for _ in range(_STEPS):
-            p = 1.0 / (1.0 + np.exp(-design @ at))
-            slope = design.T @ (p - answers) + (at - prior) * firm
-            step = np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(firm), slope)
-            # From afar whole steps go farther still.
-            at -= step * min(1.0, 1.0 / max(1e-12, float(np.abs(step).max())))
-        return cls(float(at[0]), max(0.0, float(at[1])))
+            p = 1.0 / (1.0 + np.exp(-design @ parameters))
+            slope = design.T @ (p - answers) + (parameters - prior) * precision
+            step = np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(precision), slope)
+            # Far from the solution full steps diverge.
+            parameters -= step * min(1.0, 1.0 / max(1e-12, float(np.abs(step).max())))
+        return cls(float(parameters[0]), max(0.0, float(parameters[1])))
 
-    def likely(self, nearer: Matrix) -> Matrix:
+    def probability(self, nearer: Matrix) -> Matrix:
         """(n,) the probability of being like the query; ``nearer`` (n,) as :func:`nearer` gives it."""
         out: Matrix = 1.0 / (1.0 + np.exp(self.fall * np.log(nearer) - self.level))
         return out
 
-    def enough(self, questions: int) -> bool:
-        """Whether another query teaches more after so many questions about one."""
-        return questions >= (LONG if float(self.likely(_EVENLY).mean()) >= COMMON else SHORT)
+    def should_change_query(self, questions: int) -> bool:
+        """Whether to ask about another query after so many questions about one."""
+        return questions >= (
+            MANY_QUESTIONS if float(self.probability(_EVEN_SHARES).mean()) >= COMMON_SHARE else FEW_QUESTIONS
+        )
 
 
 class Answer(StrEnum):
@@ -107,77 +110,78 @@ class Answer(StrEnum):
 
 
 def nearer(cases: Matrix, query: Matrix, sample: Matrix, form: FeedbackForm) -> Matrix:
-    """(n,) which share of ``sample`` (s, m) is nearer to ``query`` (m,) than each of ``cases`` (n, m).
+    """(n,) the share of ``sample`` (s, m) that is nearer to ``query`` (m,) than each of ``cases`` (n, m).
 
-    In (0, 1); see :func:`sample_of`.
+    In (0, 1); see :func:`nearness_sample`.
     """
-    line = np.sort(form.squared(sample - query))
-    places = np.searchsorted(line, form.squared(cases - query)).astype(np.float64)
-    return (places + 0.5) / (len(line) + 1.0)
+    distances = np.sort(form.squared(sample - query))
+    positions = np.searchsorted(distances, form.squared(cases - query)).astype(np.float64)
+    return (positions + 0.5) / (len(distances) + 1.0)
 
 
-def sample_of(coordinates: Matrix) -> Matrix:
-    """At most about 1,000 of the cases (n, m), spread evenly over their order."""
+def nearness_sample(coordinates: Matrix) -> Matrix:
+    """About 1,000 of the cases (n, m) at most, evenly spaced."""
     sample: Matrix = coordinates[:: max(1, len(coordinates) // _SAMPLE)]
     return sample
 
 
-def ask(
+def choose_question(
     coordinates: Matrix,
     form: FeedbackForm,
     query: int,
-    likeness: Likeness,
+    likeness: LikenessModel,
     judged: Collection[int],
     rng: np.random.Generator,
     *,
     allowed: npt.NDArray[np.bool_] | None = None,
 ) -> Question | None:
-    """The question about ``query`` whose answer would teach most; ``None`` without two cases left.
+    """The next question about ``query``; ``None`` if fewer than two cases are left.
 
-    ``coordinates`` (n, m) and ``form`` are those of the metric so far; ``judged`` places not to ask about
-    again. ``allowed`` (n,): cases that may be asked about, such as those of training patients other than the
-    query's.
+    ``coordinates`` (n, m) and ``form`` are those of the refined metric; ``judged`` rows are not asked about again.
+    ``allowed`` (n,): cases that may be asked about, such as those of training patients other than the query's.
     """
-    free = np.ones(len(coordinates), dtype=np.bool_) if allowed is None else allowed.copy()
-    free[[query, *judged]] = False
-    left = np.flatnonzero(free)
+    available = np.ones(len(coordinates), dtype=np.bool_) if allowed is None else allowed.copy()
+    available[[query, *judged]] = False
+    left = np.flatnonzero(available)
     if len(left) < 2:
         return None
-    shares = nearer(coordinates[left], coordinates[query], sample_of(coordinates), form)
-    likely = likeness.likely(shares)
-    doubt = likely * (1.0 - likely)
-    drawn = rng.permutation(left[doubt >= DOUBTFUL * doubt.max()])
-    # With few as doubtful as that, the next doubtful ones: the sort is stable on a random order.
+    shares = nearer(coordinates[left], coordinates[query], nearness_sample(coordinates), form)
+    probability = likeness.probability(shares)
+    uncertainty = probability * (1.0 - probability)
+    drawn = rng.permutation(left[uncertainty >= MIN_UNCERTAINTY * uncertainty.max()])
+    # If few are that uncertain, the next ones follow: the sort is stable on a random order.
     rest = rng.permutation(left)
-    order = np.argsort(-doubt[np.searchsorted(left, rest)], kind="stable")
+    order = np.argsort(-uncertainty[np.searchsorted(left, rest)], kind="stable")
     first = int(drawn[0])
-    # Two copies of one image would be one answer given twice.
+    # Two copies of one image would give the same answer twice.
     for second in (*drawn[1:].tolist(), *rest[order].tolist()):
         if not np.array_equal(coordinates[second], coordinates[first]):
             return Question(query, first, int(second))
     return None
 
 
-def next_query(
+def draw_query(
     asked: Collection[int], rng: np.random.Generator, allowed: npt.NDArray[np.bool_]
 ) -> int | None:
-    """Another case to ask about, drawn among those ``allowed`` (n,) and not ``asked`` yet."""
-    free = allowed.copy()
-    free[list(asked)] = False
-    left = np.flatnonzero(free)
+    """Draw another query among the cases that are ``allowed`` (n,) and not ``asked`` yet."""
+    available = allowed.copy()
+    available[list(asked)] = False
+    left = np.flatnonzero(available)
     return int(rng.choice(left)) if len(left) else None
 
 
-def judgements_of(
+def answer_judgements(
     answer: Answer, query: str, first: str, second: str, *, author: str = "", time: str = ""
 ) -> list[Judgement]:
-    """The two judgements that an answer is, by case ids.
+    """The two judgements of an answer, by case ids.
 
     Raises:
         BadInput: one of the cases is the query.
     """
     yes = {Answer.FIRST: (True, False), Answer.SECOND: (False, True), Answer.BOTH: (True, True)}
-    kinds = [Kind.ALIKE if alike else Kind.NOT_ALIKE for alike in yes.get(answer, (False, False))]
+    kinds = [
+        JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE for alike in yes.get(answer, (False, False))
+    ]
     return [
         Judgement(kind, query, case, author=author, time=time)
         for kind, case in zip(kinds, (first, second), strict=True)

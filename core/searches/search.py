@@ -1,4 +1,4 @@
-"""A search: a query under a metric, with everything a person changed about it."""
+"""A search: a query, a metric, and all options of the ranking."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, Self
 
 from semblance.core.searches.query import Query
 
-#: The share of a library's own cases whose nearest neighbour would be called no good match.
-UNUSUAL = 0.01
+#: The share of a library's own cases that would have no close match.
+NO_MATCH_RATE = 0.01
 
 
 @dataclass(frozen=True)
 class Search:
-    """All that decides a ranking.
+    """Everything that determines a ranking.
 
-    ``ledger`` names where its judgements are kept; searches that share one share them. ``strength`` 0 is the
-    metric as it was, 1 follows the clicks as far as their number warrants. ``without``: feature groups left
-    out. ``like`` and ``unlike``: examples beside the query. ``concepts``: (name, amount from -1 to 1).
-    ``diverse``: 0 ranks by distance alone, 1 by being unlike what stands before. ``unusual``: the share of
-    the library's own cases that would be said to have no good match.
+    ``ledger``: the name of the ledger; searches with the same ledger share their judgements. ``strength``: 0 is
+    the metric without judgements, 1 uses them as much as their number allows. ``without``: feature groups left
+    out. ``like`` and ``unlike``: positive and negative examples. ``concepts``: (name, amount from -1 to 1).
+    ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
+    share of the library's own cases that would have no close match.
     """
 
     metric: str
@@ -33,17 +33,17 @@ class Search:
     unlike: tuple[Query, ...] = ()
     concepts: tuple[tuple[str, float], ...] = ()
     hide_same_patient: bool = True
-    fold_duplicates: bool = True
+    group_duplicates: bool = True
     diverse: float = 0.0
-    unusual: float = UNUSUAL
+    no_match_rate: float = NO_MATCH_RATE
 
     @property
-    def moved(self) -> bool:
-        """Whether examples or concepts move what is asked away from the query itself."""
+    def is_shifted(self) -> bool:
+        """Whether examples or concepts shift the query."""
         return bool(self.like or self.unlike or any(amount for _, amount in self.concepts))
 
     def to_json(self) -> dict[str, Any]:
-        """As saved searches hold it."""
+        """The search as it is saved."""
         return {
             "metric": self.metric,
             "query": self.query.to_json(),
@@ -54,14 +54,14 @@ class Search:
             "unlike": [query.to_json() for query in self.unlike],
             "concepts": [[name, amount] for name, amount in self.concepts],
             "hide_same_patient": self.hide_same_patient,
-            "fold_duplicates": self.fold_duplicates,
+            "fold_duplicates": self.group_duplicates,
             "diverse": self.diverse,
-            "unusual": self.unusual,
+            "unusual": self.no_match_rate,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What :meth:`to_json` gave, whole or in part; version 0.1 called ``fold_duplicates`` fold_alike.
+        """The search that :meth:`to_json` wrote, also an incomplete one. Version 0.1 wrote fold_alike.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: other data.
@@ -78,10 +78,10 @@ class Search:
             bool(data.get("hide_same_patient", True)),
             bool(data.get("fold_duplicates", data.get("fold_alike", True))),
             float(data.get("diverse", 0.0)),
-            float(data.get("unusual", UNUSUAL)),
+            float(data.get("unusual", NO_MATCH_RATE)),
         )
 
 
 def new_ledger() -> str:
-    """A name no other ledger has."""
+    """A new, unique name of a ledger."""
     return secrets.token_hex(8)

@@ -20,7 +20,7 @@ from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.searches.contradictions import contradictions
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import learn
@@ -31,7 +31,7 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.benchmarks.harness import Row, table
-from tests.benchmarks.made_up import catalogue
+from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 
 M, K, CLICKS, TRIALS = 64, 20, 80, 15
@@ -95,7 +95,11 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
         points = {f"{n}": point for n, point in enumerate(near)}
         points |= {f"q{n}": -near[n] for n in range(queries)}
         said = [
-            Judgement(Kind.ALIKE if n // queries % 2 else Kind.NOT_ALIKE, f"q{n % queries}", f"{n}")
+            Judgement(
+                JudgementKind.ALIKE if n // queries % 2 else JudgementKind.NOT_ALIKE,
+                f"q{n % queries}",
+                f"{n}",
+            )
             for n in range(judgements)
         ]
         times = []
@@ -122,7 +126,7 @@ def _library(path: Path, n: int) -> Path:
 
 def undone() -> list[dict[str, Any]]:
     """Ten thousand judgements taken back in any order, kept so, and looked through for contradictions."""
-    made = [Judgement(Kind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
+    made = [Judgement(JudgementKind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
     times, checking = [], []
     with TemporaryDirectory() as folder, Library.create(Path(folder) / "lib") as library:
         ledger = Ledger(library.judgements("l"))

@@ -18,7 +18,7 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -99,7 +99,11 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
     with Library.open(library) as opened:
         pairs = rng.integers(1, 2_000, size=(JUDGED, 2))
         said = [
-            Judgement(Kind.ALIKE if n % 3 else Kind.NOT_ALIKE, f"s/{n % 97}", f"s/{100 + int(a) % 1800}")
+            Judgement(
+                JudgementKind.ALIKE if n % 3 else JudgementKind.NOT_ALIKE,
+                f"s/{n % 97}",
+                f"s/{100 + int(a) % 1800}",
+            )
             for n, (a, _) in enumerate(pairs)
         ]
         Ledger(opened.judgements("bench")).add(said)

@@ -28,9 +28,9 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.window.preload import preload_reading
     from semblance.core.imaging.image_address import ImageAddress
-    from semblance.core.imaging.memory import give_freed_blocks_back
+    from semblance.core.imaging.memory import return_freed_blocks
 
-    give_freed_blocks_back()
+    return_freed_blocks()
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
     set_theme(app, "dark")

@@ -20,7 +20,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from tests.benchmarks.made_up import catalogue
+from tests.benchmarks.synthetic_catalogue import catalogue
 
 N, K = 10_000, 200
 #: Milliseconds: told why of one case; ranked anew after a group was unticked.

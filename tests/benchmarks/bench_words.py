@@ -18,7 +18,7 @@ from typing import Any
 
 from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps import apply_steps, fit_steps
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate

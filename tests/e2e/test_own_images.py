@@ -58,7 +58,7 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert window.state.path == tmp_path / "Striped images.semblance"
         assert len(window.state.columns) == 40
         assert window.status.not_read.text() == "Could not read 1 file"
-        assert [line[1] for line in window.state.library.unusable] == ["upright/broken.png"]
+        assert [line[1] for line in window.state.library.unusable_files] == ["upright/broken.png"]
 
         timer = accept(ExtractDialog, seen)
         window.context.actions["extract"].trigger()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.library.import_source import import_source
@@ -102,7 +102,7 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
     ledger = open_metric(library, "plain").ledger(there["ledger"])
     assert len(ledger.in_force) == 10
     close_library()
-    assert verify_library(library).open_harm == []
+    assert verify_library(library).unrepaired_problems == []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

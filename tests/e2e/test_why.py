@@ -46,7 +46,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         assert why.shown.case == ranking.ranked[1].case_id
         assert why.waterfall.total_text == distance_text(ranking.ranked[1].distance)
 
-        group = why.waterfall.lines[0].key
+        group = why.waterfall.contributions[0].key
         qtbot.mouseClick(why.waterfall.rows[0].box, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.search is not None
@@ -54,7 +54,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         assert window.state.ranking is not None
         shown = next(case for case in window.state.ranking.ranked if case.case_id == why.shown.case)
         assert why.waterfall.total_text == distance_text(shown.distance)
-        why.head.action_requested.emit()
+        why.header.action_requested.emit()
         settle(window)
         assert window.state.ranking.ranked == ranking.ranked
         assert window.context.messages.history == []

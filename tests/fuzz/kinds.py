@@ -85,7 +85,7 @@ def _read_image(data: bytes, place: Path) -> bool:
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
     from semblance.core.imaging.image_reader import ImageReader
-    from semblance.core.library.importers.importer import FoundCase, Importer, Rejected
+    from semblance.core.library.importers.importer import FoundCase, Importer, RejectedFile
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source
     from semblance.core.tasks import SILENT
@@ -93,7 +93,7 @@ def _read_source(source: Path) -> bool:
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))
-        rejected = [item for item in items if isinstance(item, Rejected)]
+        rejected = [item for item in items if isinstance(item, RejectedFile)]
         assert all(item.reason for item in rejected)
         cases = [item for item in items if isinstance(item, FoundCase)]
         files = [(path, list(group)) for path, group in groupby(cases, key=lambda case: case.path)]

@@ -46,11 +46,11 @@ def decode(data: bytes) -> str:
     from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
     from semblance.core.imaging.dicom.geometry import slice_plane
     from semblance.core.imaging.dicom.images import DicomImages
-    from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
+    from semblance.core.library.importers.dicom_series import HEADER_TAGS, group_instances, read_instance
 
     try:
         header = open_dicom(io.BytesIO(data), "mutated", HEADER_TAGS)
-        grouped([instance_of("mutated", header.dataset, pixels=True, pseudonyms=None)])
+        group_instances([read_instance("mutated", header.dataset, pixels=True, pseudonyms=None)])
         whole = open_dicom(io.BytesIO(data), "mutated")
         with errors_as_bad_input("mutated"):
             dicomdir.named_files(whole.dataset)

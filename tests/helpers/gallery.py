@@ -73,7 +73,7 @@ def sample_deck(cases: int = 250, *, ranked: bool = True) -> CaseModel:
     distances = np.asarray(0.213 * (1 + order) ** 0.2, dtype=np.float64)
     waiting = order == 10
     return CaseModel(
-        columns, order, distances, alike, full=0.5, waiting=waiting, judgements={2: 1, 3: 1, 4: -1}
+        columns, order, distances, alike, full_distance=0.5, pending=waiting, judgements={2: 1, 3: 1, 4: -1}
     )
 
 

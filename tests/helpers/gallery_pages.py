@@ -246,7 +246,7 @@ def _library() -> QWidget:
     column.addWidget(header)
     inner = vbox(spacing=6, margins=(8, 8, 8, 8))
     inner.addWidget(SearchField())
-    inner.addWidget(SectionHeader("Finding", foldable=True))
+    inner.addWidget(SectionHeader("Finding", collapsible=True))
     letters = finding_letters(FINDINGS)
     for code, finding in enumerate(FINDINGS[:3]):
         line = QHBoxLayout()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
@@ -24,7 +24,7 @@ class Scan:
         assert repr(found) == repr(again)
         self.kind = importer.kind
         self.cases = [item for item in found if isinstance(item, FoundCase)]
-        self.rejected = {item.path: item for item in found if isinstance(item, Rejected)}
+        self.rejected = {item.path: item for item in found if isinstance(item, RejectedFile)}
         assert len({case.key for case in self.cases}) == len(self.cases)
         assert all(item.reason for item in self.rejected.values())
 

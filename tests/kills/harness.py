@@ -228,7 +228,7 @@ class Harness:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], told
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], told
         with Library.open(library) as opened:
-            known = len(opened.catalogue.all_cases()) + len(opened.catalogue.not_read())
+            known = len(opened.catalogue.all_cases()) + len(opened.catalogue.files_without_cases())
             assert known >= (done if phase == "import" else IMAGES + 2), told
             counted = self._check_numbers(opened, told)
             assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, IMAGES), told

@@ -34,7 +34,7 @@ def main() -> None:
 def soak(place: Path, seconds: float) -> int:
     """Use the window for ``seconds``; 1 if anything grew or failed."""
     from semblance.app.program import SWITCH_INTERVAL_S, make_application
-    from semblance.core.imaging.memory import give_freed_blocks_back
+    from semblance.core.imaging.memory import return_freed_blocks
     from tests.soak.measuring import Sample, grown, growth
     from tests.soak.using import cycles
     from tests.walks.walking import make_library
@@ -46,7 +46,7 @@ def soak(place: Path, seconds: float) -> int:
     make_application()
     from semblance.app.window.main_window import MainWindow
 
-    give_freed_blocks_back()
+    return_freed_blocks()
     window = MainWindow()
     window.show()
     samples: list[Sample] = []

@@ -126,7 +126,7 @@ def _answer(window: MainWindow) -> None:
     """Questions in full size, and back."""
     window.context.actions["ask_next"].trigger()
     settle(window)
-    questions = window.panels.ask_next.questions
+    questions = window.panels.ask_next.session
     _expect(questions.question is not None, "there is a question")
     for key in (Qt.Key.Key_Left, Qt.Key.Key_N, Qt.Key.Key_Space):
         QTest.keyClick(window.panels.ask_next, key)
@@ -146,7 +146,7 @@ def _ask_why(window: MainWindow) -> None:
     settle(window)
     why = window.panels.side.why
     _expect(why.shown is not None, "it is told why")
-    key = next(line.key for line in why.waterfall.lines if line.key)
+    key = next(line.key for line in why.waterfall.contributions if line.key)
     why.waterfall.toggled(key, False)
     settle(window)
     search = window.state.search
@@ -191,7 +191,7 @@ def _map(window: MainWindow) -> None:
 def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     """A search under a name, another query, the kept one opened from the list, and deleted."""
     context, state = window.context, window.state
-    window.parts.search_view.autosave.look()
+    window.parts.search_view.autosave.capture_view()
     saved_searches.save(context, "kept")
     settle(window)
     query = state.query
@@ -203,8 +203,8 @@ def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     settle(window)
     dialog = window.parts.commands.searches.dialog
     assert dialog is not None
-    dialog.choose("kept")
-    dialog.open_chosen()
+    dialog.select("kept")
+    dialog.open_selected()
     settle(window)
     _expect(state.query == query and state.search_name == "kept", "the kept search is open again")
     saved_searches.delete(context, "kept", lambda _token: None)

@@ -27,7 +27,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.plots.figure_view import ask_where, theme_name
+from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
@@ -218,16 +218,22 @@ class MapPage(QWidget):
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and then improves."))
+            self._empty.show_message(
+                tr("Mapping the library"), tr("It appears in a moment and then improves.")
+            )
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.say(self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make)
+            self._empty.show_message(
+                self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make
+            )
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
-            self._empty.say(tr("No metric yet"), tr("Train a metric. The map shows which cases are near."))
+            self._empty.show_message(
+                tr("No metric yet"), tr("Train a metric. The map shows which cases are near.")
+            )
             self._pages.setCurrentWidget(self._empty)
         else:
-            self._empty.say(tr("No map yet"), "", tr("Draw map"), self.make)
+            self._empty.show_message(tr("No map yet"), "", tr("Draw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
 
     def take_focus(self) -> None:
@@ -289,7 +295,7 @@ class MapPage(QWidget):
         if library_map is None:
             self._context.messages.info(tr("There is no map to save yet."), tr("Wait until it appears."))
             return
-        path, screen_theme = ask_where(self, self._context, tr("map {metric}", metric=library_map.metric))
+        path, screen_theme = ask_plot_file(self, self._context, tr("map {metric}", metric=library_map.metric))
         if path is not None:
             self.save_to(path, screen_theme=screen_theme)
 

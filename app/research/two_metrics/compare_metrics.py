@@ -1,4 +1,4 @@
-"""Two metrics beside each other: one query under both, or every query."""
+"""Compare two metrics on one query or on all cases, in jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from semblance.core.workflows.evaluation import compare_metrics
 
 
 def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:
-    """The present query under both metrics, or as a search refines one; ``None`` where nothing is asked."""
+    """Rank the present query under two metrics or refined searches. ``None`` without a query."""
     state = context.state
     if state.path is None or state.query is None:
         return None
@@ -22,7 +22,7 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
         right,
         state.query,
         hide_same_patient=state.hide_same_patient,
-        fold_duplicates=state.group_duplicates,
+        group_duplicates=state.group_duplicates,
         lane=Lane.SEARCH,
         channel="two metrics",
         quiet=True,
@@ -32,7 +32,7 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
 def find_disagreements(
     context: Context, left: str | Search, right: str | Search, names: tuple[str, str]
 ) -> Job | None:
-    """Every case asked under both metrics, called ``names``, in the background; ``None``: no library."""
+    """Search with every case under two metrics called ``names``. ``None`` without a library."""
     state = context.state
     if state.path is None:
         return None
@@ -43,6 +43,6 @@ def find_disagreements(
         left,
         right,
         hide_same_patient=state.hide_same_patient,
-        fold_duplicates=state.group_duplicates,
+        group_duplicates=state.group_duplicates,
         channel="disagreements",
     )

@@ -1,4 +1,4 @@
-"""The facts beside two rankings: what each says of the query, how it scored, and how far they are apart."""
+"""The facts beside two rankings: estimates and scores of both metrics, and their differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWi
 from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED, estimate_caution
+from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.nearest_chips import NEAREST
@@ -25,39 +25,39 @@ from semblance.core.workflows.evaluation.compare_metrics import ComparedCase, Me
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.searches.estimate import Vote
 
-ROW = 22
+ROW_HEIGHT = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class TwoMetricsFacts(QWidget):
-    """Two tables and the key of the lines."""
+    """Two tables, warnings and the legend of the lines."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._sides = _Table(3)
-        self._apart = _Table(2)
+        self._metric_table = FactTable(3)
+        self._difference_table = FactTable(2)
         self._badge = Badge("held-out")
-        self._trained = Badge("training", tr("query in training data"))
+        self._trained_badge = Badge("training", tr("query in training data"))
         self.cautions = (WarningLine("small"), WarningLine("small"))
-        self._key = _LineKey()
+        self._legend = LineLegend()
         title = QLabel(tr("Differences"))
         set_look(title, role="title")
-        self._apart_title = title
-        beside = QHBoxLayout()
-        beside.setSpacing(6)
-        beside.addWidget(self._badge)
-        beside.addWidget(self._trained)
-        beside.addStretch(1)
-        self._rule = _Rule()
+        self._differences_title = title
+        badge_row = QHBoxLayout()
+        badge_row.setSpacing(6)
+        badge_row.addWidget(self._badge)
+        badge_row.addWidget(self._trained_badge)
+        badge_row.addStretch(1)
+        self._line = HairLine()
         column = vbox(self, spacing=6, margins=(12, 8, 12, 8))
-        column.addWidget(self._sides)
+        column.addWidget(self._metric_table)
         for caution in self.cautions:
             column.addWidget(caution)
-        column.addLayout(beside)
-        column.addWidget(self._rule)
+        column.addLayout(badge_row)
+        column.addWidget(self._line)
         column.addWidget(title)
-        column.addWidget(self._apart)
-        column.addWidget(self._key)
+        column.addWidget(self._difference_table)
+        column.addWidget(self._legend)
         column.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
 
@@ -65,47 +65,55 @@ class TwoMetricsFacts(QWidget):
         self,
         columns: CaseColumns,
         names: tuple[str, str],
-        compared: MetricComparison | None,
+        comparison: MetricComparison | None,
         scored: tuple[ScoredMetric | None, ScoredMetric | None],
-        counted: str | None,
+        counted_finding: str | None,
         depth: int,
     ) -> None:
-        """``counted``: the finding the nearest are counted of; ``depth``: the ranks that are shown."""
-        there = compared is not None
-        for widget in (self._sides, self._apart, self._apart_title, self._rule, self._key):
-            widget.setVisible(there)
-        self._tell_badge(scored, shown=there)
-        self._tell_votes(names, (Vote(), Vote()) if compared is None else compared.votes)
-        if compared is None:
+        """``counted_finding``: the finding counted among the nearest cases. ``depth``: number of ranks shown."""
+        has_comparison = comparison is not None
+        for widget in (
+            self._metric_table,
+            self._difference_table,
+            self._differences_title,
+            self._line,
+            self._legend,
+        ):
+            widget.setVisible(has_comparison)
+        self._show_badge(scored, visible=has_comparison)
+        self._show_cautions(names, (Vote(), Vote()) if comparison is None else comparison.votes)
+        if comparison is None:
             return
-        lines: list[tuple[str, ...]] = [("", *names)]
-        if counted is not None:
+        rows: list[tuple[str, ...]] = [("", *names)]
+        if counted_finding is not None:
             counts = [
-                str(sum(line.finding == counted for line in side[:NEAREST]))
-                for side in (compared.left, compared.right)
+                str(sum(case.finding == counted_finding for case in cases[:NEAREST]))
+                for cases in (comparison.left, comparison.right)
             ]
-            lines.append((tr("{n} nearest, {finding}", n=NEAREST, finding=counted), *counts))
-        estimates = [_estimate(vote, counted, columns) for vote in compared.votes]
+            rows.append((tr("{n} nearest, {finding}", n=NEAREST, finding=counted_finding), *counts))
+        estimates = [_estimate(vote, counted_finding, columns) for vote in comparison.votes]
         if any(estimates):
-            lines.append((tr("estimate"), *((found or ("–", ""))[0] for found in estimates)))
-            lines.append(("", *((found or ("", ""))[1] for found in estimates)))
-        if any(vote.trained for vote in compared.votes):
-            told = [
+            rows.append((tr("estimate"), *((estimate or ("–", ""))[0] for estimate in estimates)))
+            rows.append(("", *((estimate or ("", ""))[1] for estimate in estimates)))
+        if any(vote.trained for vote in comparison.votes):
+            texts = [
                 tr("in training data") if vote.trained else tr("not in training data")
-                for vote in compared.votes
+                for vote in comparison.votes
             ]
-            lines.append((tr("query"), *told))
-        if any(one is not None for one in scored):
-            at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
-            lines.append((tr("accuracy @{n}", n=NEAREST), *(_number(value[0]) for value in at)))
-            lines.append(("", *(_interval(value[1], value[2]) for value in at)))
-        self._sides.show_lines(lines)
-        self._apart.show_lines(self._distances(columns, compared, depth))
-        self._key.show_findings(columns, compared, depth)
+            rows.append((tr("query"), *texts))
+        if any(metric is not None for metric in scored):
+            accuracies = [
+                (None, None, None) if metric is None else metric.accuracy(NEAREST) for metric in scored
+            ]
+            rows.append((tr("accuracy @{n}", n=NEAREST), *(_number(value[0]) for value in accuracies)))
+            rows.append(("", *(_interval(value[1], value[2]) for value in accuracies)))
+        self._metric_table.set_rows(rows)
+        self._difference_table.set_rows(self._distances(columns, comparison, depth))
+        self._legend.show_findings(columns, comparison, depth)
 
     def texts(self) -> list[list[str]]:
-        """ComparedCase by line what stands in both tables."""
-        return self._sides.texts() + self._apart.texts()
+        """The rows of both tables."""
+        return self._metric_table.texts() + self._difference_table.texts()
 
     @property
     def badge(self) -> Badge:
@@ -113,51 +121,62 @@ class TwoMetricsFacts(QWidget):
 
     @property
     def trained(self) -> Badge:
-        """There where a metric was trained on the query or its patient."""
-        return self._trained
+        """The badge that is visible if a metric was trained on the query or its patient."""
+        return self._trained_badge
 
-    def _tell_votes(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
+    def _show_cautions(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
             words, tip = estimate_caution(vote)
-            caution.say(f"{name}: {words}" if words else "", tip)
-        knowing = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
-        self._trained.setVisible(bool(knowing))
-        self._trained.setToolTip(plain_tip("\n".join([TRAINED, *knowing])))
+            caution.show_message(f"{name}: {words}" if words else "", tip)
+        trained_names = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
+        self._trained_badge.setVisible(bool(trained_names))
+        self._trained_badge.setToolTip(plain_tip("\n".join([TRAINED_ON_QUERY, *trained_names])))
 
-    def _tell_badge(self, scored: Sequence[ScoredMetric | None], *, shown: bool) -> None:
-        known = [one for one in scored if one is not None and one.scores is not None]
-        self._badge.setVisible(shown and bool(known))
-        if known:
-            self._badge.set_kind(scored_metrics.least_trusted(known))
+    def _show_badge(self, scored: Sequence[ScoredMetric | None], *, visible: bool) -> None:
+        with_scores = [metric for metric in scored if metric is not None and metric.scores is not None]
+        self._badge.setVisible(visible and bool(with_scores))
+        if with_scores:
+            self._badge.set_kind(scored_metrics.least_trusted(with_scores))
 
     @staticmethod
-    def _distances(columns: CaseColumns, compared: MetricComparison, depth: int) -> list[tuple[str, ...]]:
-        agreement = compared.agreement
-        lines: list[tuple[str, ...]] = []
+    def _distances(columns: CaseColumns, comparison: MetricComparison, depth: int) -> list[tuple[str, ...]]:
+        agreement = comparison.agreement
+        rows: list[tuple[str, ...]] = []
         if agreement is not None:
-            told = signed(interval_text(agreement.tau, agreement.low, agreement.high))
-            lines.append((tr("Kendall τ, first {n}", n=agreement.n), told))
-        seen = min(depth, len(compared.left), len(compared.right))
-        lines.append((tr("shared in first {n}", n=seen), tr("{k} of {n}", k=compared.shared(seen), n=seen)))
-        rise, fall = compared.largest_rise(depth), compared.largest_fall(depth)
-        lines.append(
-            (tr("largest rise"), tr("none") if rise is None else _moved(columns, rise, rise.other, rise.rank))
+            tau = signed(interval_text(agreement.tau, agreement.low, agreement.high))
+            rows.append((tr("Kendall τ, first {n}", n=agreement.n), tau))
+        shared_depth = min(depth, len(comparison.left), len(comparison.right))
+        rows.append(
+            (
+                tr("shared in first {n}", n=shared_depth),
+                tr("{k} of {n}", k=comparison.shared(shared_depth), n=shared_depth),
+            )
         )
-        lines.append(
-            (tr("largest fall"), tr("none") if fall is None else _moved(columns, fall, fall.rank, fall.other))
+        rise, fall = comparison.largest_rise(depth), comparison.largest_fall(depth)
+        rows.append(
+            (
+                tr("largest rise"),
+                tr("none") if rise is None else _move_text(columns, rise, rise.other, rise.rank),
+            )
         )
-        return lines
+        rows.append(
+            (
+                tr("largest fall"),
+                tr("none") if fall is None else _move_text(columns, fall, fall.rank, fall.other),
+            )
+        )
+        return rows
 
 
-def _estimate(vote: Vote, counted: str | None, columns: CaseColumns) -> tuple[str, str] | None:
-    """The calibrated chance of the finding that is counted, with its interval; of another finding where there
-    are more than two, by its letter."""
+def _estimate(vote: Vote, counted_finding: str | None, columns: CaseColumns) -> tuple[str, str] | None:
+    """The calibrated probability of the counted finding with its interval. With more than two findings it is that of
+    the estimated finding, named by its letter."""
     if vote.probability is None or vote.interval is None or vote.finding is None:
         return None
     share, (low, high) = vote.probability, vote.interval
-    if vote.finding != counted and len(vote.findings) == 2 and counted in vote.findings:
+    if vote.finding != counted_finding and len(vote.findings) == 2 and counted_finding in vote.findings:
         share, low, high = 1 - share, 1 - high, 1 - low
-    elif vote.finding != counted:
+    elif vote.finding != counted_finding:
         return f"{columns.letters.get(vote.finding, vote.finding)} {format_number(share, '.2f')}", _interval(
             low, high
         )
@@ -165,14 +184,16 @@ def _estimate(vote: Vote, counted: str | None, columns: CaseColumns) -> tuple[st
 
 
 def signed(text: str) -> str:
-    """Numbers that may be negative, with a true minus."""
+    """``text`` with hyphens replaced by minus signs."""
     return text.replace("-", "−")
 
 
-def _moved(columns: CaseColumns, line: ComparedCase, before: int | None, after: int | None) -> str:
-    index = columns.index_of_row(line.row)
-    name = columns.labels[index] if index >= 0 else line.case_id
-    return tr("{case}, {before:,} to {after:,}", case=name, before=before, after=after)
+def _move_text(
+    columns: CaseColumns, case: ComparedCase, rank_before: int | None, rank_after: int | None
+) -> str:
+    index = columns.index_of_row(case.row)
+    name = columns.labels[index] if index >= 0 else case.case_id
+    return tr("{case}, {before:,} to {after:,}", case=name, before=rank_before, after=rank_after)
 
 
 def _number(value: float | None) -> str:
@@ -183,8 +204,8 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else localise_number(f"{low:.2f}–{high:.2f}")
 
 
-class _Table(QWidget):
-    """Names at the left, values at the right."""
+class FactTable(QWidget):
+    """A table with names at the left and values at the right."""
 
     def __init__(self, columns: int) -> None:
         super().__init__()
@@ -193,28 +214,28 @@ class _Table(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(10)
         self._grid.setVerticalSpacing(0)
-        self._lines: list[tuple[str, ...]] = []
+        self._rows: list[tuple[str, ...]] = []
         self._grid.setColumnStretch(0, 2)
         for column in range(1, columns):
             self._grid.setColumnStretch(column, 1 if columns > 2 else 3)
         theme_signals.changed.connect(self._restyle)
 
-    def show_lines(self, lines: list[tuple[str, ...]]) -> None:
-        """Each a name and its values; a head has no name and stands first."""
-        if lines == self._lines:
+    def set_rows(self, rows: list[tuple[str, ...]]) -> None:
+        """Show rows of a name and its values. The first row is the header and has no name."""
+        if rows == self._rows:
             return
-        self._lines = lines
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
+        self._rows = rows
+        while (layout_item := self._grid.takeAt(0)) is not None:
+            widget = layout_item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for row, (name, *values) in enumerate(lines):
+        for row, (name, *values) in enumerate(rows):
             self._grid.addWidget(ElidedLabel(name, role="second"), row, 0)
             for column, value in enumerate(values, 1):
                 label: QLabel = ElidedLabel(value, mode=Qt.TextElideMode.ElideMiddle)
                 if row and self._columns > 2:
-                    # A number that is cut says another one.
+                    # An elided number would be read as another number.
                     label = QLabel(value)
                 if not name:
                     set_look(label, role="second")
@@ -223,15 +244,17 @@ class _Table(QWidget):
         self._restyle()
 
     def texts(self) -> list[list[str]]:
-        return [list(line) for line in self._lines]
+        return [list(row) for row in self._rows]
 
     def _restyle(self) -> None:
-        for row, line in enumerate(self._lines):
-            self._grid.setRowMinimumHeight(row, theme().px(ROW if line[0] or not row else ROW - 6))
+        for row, texts in enumerate(self._rows):
+            self._grid.setRowMinimumHeight(
+                row, theme().px(ROW_HEIGHT if texts[0] or not row else ROW_HEIGHT - 6)
+            )
 
 
-class _LineKey(QWidget):
-    """What the colours of the lines mean, and the broken ones."""
+class LineLegend(QWidget):
+    """The legend of the lines: the colours of the findings, and dashed lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -240,17 +263,19 @@ class _LineKey(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         theme_signals.changed.connect(self.updateGeometry)
 
-    def show_findings(self, columns: CaseColumns, compared: MetricComparison, depth: int) -> None:
-        shown = {line.finding for lines in (compared.left, compared.right) for line in lines[:depth]}
+    def show_findings(self, columns: CaseColumns, comparison: MetricComparison, depth: int) -> None:
+        findings = {case.finding for cases in (comparison.left, comparison.right) for case in cases[:depth]}
         self._entries = [
-            (code, columns.letters[name], name) for code, name in enumerate(columns.findings) if name in shown
+            (code, columns.letters[name], name)
+            for code, name in enumerate(columns.findings)
+            if name in findings
         ]
-        if None in shown:
+        if None in findings:
             self._entries.append((NO_FINDING, "?", tr("not given")))
         self._note = tr("Colours of lines. Broken: outside the first {n}.", n=depth)
-        words = ", ".join(name for _, _, name in self._entries)
+        names = ", ".join(name for _, _, name in self._entries)
         self.setAccessibleName(
-            tr("Lines are coloured by finding: {findings}. {note}", findings=words, note=self._note)
+            tr("Lines are coloured by finding: {findings}. {note}", findings=names, note=self._note)
         )
         self.updateGeometry()
         self.update()
@@ -266,14 +291,14 @@ class _LineKey(QWidget):
 
     def _rows(self, width: int) -> list[list[tuple[int, str, str]]]:
         rows: list[list[tuple[int, str, str]]] = [[]]
-        left = width
+        remaining = width
         for entry in self._entries:
-            wide = self._width_of(entry)
-            if wide > left and rows[-1]:
+            width = self._width_of(entry)
+            if width > remaining and rows[-1]:
                 rows.append([])
-                left = width
+                remaining = width
             rows[-1].append(entry)
-            left -= wide
+            remaining -= width
         return rows
 
     @staticmethod
@@ -283,27 +308,27 @@ class _LineKey(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        high = tokens.px(20)
+        row_height = tokens.px(20)
         y = 4
         for row in self._rows(self.width()):
             x = 0
             for code, letter, name in row:
                 painter.setPen(QPen(colour(finding_colour(code)), 2))
-                painter.drawLine(x, y + high // 2, x + tokens.px(18), y + high // 2)
+                painter.drawLine(x, y + row_height // 2, x + tokens.px(18), y + row_height // 2)
                 chip = x + tokens.px(18) + 6
-                top = y + (high - tokens.px(SIDE)) // 2
+                top = y + (row_height - tokens.px(SIDE)) // 2
                 painter.drawPixmap(QPoint(chip, top), chip_pixmap(code, letter, self.devicePixelRatioF()))
-                left = chip + tokens.px(SIDE) + 5
-                room = min(self.width() - left, int(text_cache(SMALL).width(name)) + 2)
-                text_cache(SMALL).draw(painter, QRect(left, y, room, high), name, tokens.text)
+                name_x = chip + tokens.px(SIDE) + 5
+                name_width = min(self.width() - name_x, int(text_cache(SMALL).width(name)) + 2)
+                text_cache(SMALL).draw(painter, QRect(name_x, y, name_width, row_height), name, tokens.text)
                 x += self._width_of((code, letter, name))
-            y += high
-        text_cache(SMALL).draw(painter, QRect(0, y, self.width(), high), self._note, tokens.second)
+            y += row_height
+        text_cache(SMALL).draw(painter, QRect(0, y, self.width(), row_height), self._note, tokens.second)
         painter.end()
 
 
-class _Rule(QWidget):
-    """A hair line."""
+class HairLine(QWidget):
+    """A thin horizontal line."""
 
     def __init__(self) -> None:
         super().__init__()

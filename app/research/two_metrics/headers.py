@@ -1,4 +1,4 @@
-"""The two metrics that are compared, to choose, each with the findings of its nearest cases."""
+"""The headers of the two rankings: a list of metrics and the findings of the nearest cases."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from semblance.core.language import tr
 
 
 class MetricHeaders(QWidget):
-    """Both hold the same names; ``chosen`` when a person picks one."""
+    """Both lists have the same names. ``chosen`` is emitted when the user selects a metric."""
 
     chosen = Signal()
 
     def __init__(self) -> None:
         super().__init__()
-        self._sides = (_Side(tr("Left metric")), _Side(tr("Right metric")))
-        self.pickers = tuple(side.picker for side in self._sides)
-        self.chips = tuple(side.chips for side in self._sides)
+        self._headers = (MetricHeader(tr("Left metric")), MetricHeader(tr("Right metric")))
+        self.pickers = tuple(header.picker for header in self._headers)
+        self.chips = tuple(header.chips for header in self._headers)
         row = hbox(self, spacing=12, margins=(12, 6, 0, 6))
-        row.addWidget(self._sides[0], 1)
-        row.addWidget(self._sides[1])
+        row.addWidget(self._headers[0], 1)
+        row.addWidget(self._headers[1])
         for box in self.pickers:
             box.activated.connect(lambda _at: self.chosen.emit())
         theme_signals.changed.connect(self._fit)
@@ -43,12 +43,12 @@ class MetricHeaders(QWidget):
             box.setCurrentText(name)
 
     def names(self) -> list[str]:
-        """What can be chosen on either side."""
+        """The names in both lists."""
         box = self.pickers[0]
         return [box.itemText(place) for place in range(box.count())]
 
     def set_names(self, names: Sequence[str]) -> None:
-        """Offer these, the first chosen on both sides."""
+        """Set the names in both lists. The first one is selected."""
         for box in self.pickers:
             box.clear()
             box.addItems(names)
@@ -58,7 +58,7 @@ class MetricHeaders(QWidget):
             chips.setVisible(visible)
 
     def set_right_width(self, width: int) -> None:
-        self._sides[1].setFixedWidth(width)
+        self._headers[1].setFixedWidth(width)
 
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(40))
@@ -66,7 +66,7 @@ class MetricHeaders(QWidget):
             box.setMaximumWidth(theme().px(200))
 
 
-class _Side(QWidget):
+class MetricHeader(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.picker, self.chips = QComboBox(), NearestChips()

@@ -1,4 +1,4 @@
-"""The page "Two metrics, one query": two rankings side by side, lines joining the same cases."""
+"""The page that compares two metrics: two rankings side by side with lines between the same cases."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from semblance.app.research.two_metrics.disagreements import DisagreementTable
 from semblance.app.research.two_metrics.facts import TwoMetricsFacts
 from semblance.app.research.two_metrics.headers import MetricHeaders
 from semblance.app.research.two_metrics.query_view import QueryImage
-from semblance.app.research.two_metrics.rank_columns import USUAL, RankColumns
-from semblance.app.research.two_metrics.rank_columns_painter import FAR
+from semblance.app.research.two_metrics.rank_columns import DEFAULT_DEPTH, RankColumns
+from semblance.app.research.two_metrics.rank_columns_painter import LARGE_MOVE
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
@@ -44,16 +44,16 @@ from semblance.core.workflows.evaluation.compare_metrics import (
     MetricComparison,
 )
 
-ONE, ALL = "one", "all"
-#: Stands among the metrics for the search as judgements, examples and options have refined it.
+ONE_QUERY, ALL_QUERIES = "one", "all"
+#: The choice beside the metrics that stands for the refined search.
 REFINED = tr("This search, refined")
-LEFT_WIDTH = 336
-#: Below this width only the key 3 leaves out what hardly moved.
-ROOMY = 900
+SIDEBAR_WIDTH = 336
+#: Below this width the check box is hidden, and only the key 3 toggles it.
+FAR_ONLY_MIN_WIDTH = 900
 
 
 class TwoMetricsPage(FullPage):
-    """Follows the query; ``closed`` goes back to the ranking, ``compare_requested(row)``: a case beside it."""
+    """Compares two metrics on the query. ``compare_requested(row)``: compare a case with the query."""
 
     compare_requested = Signal(int)
     menu_requested = Signal(int, QPoint)
@@ -61,23 +61,23 @@ class TwoMetricsPage(FullPage):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare two metrics"))
         self._context, self._state = context, context.state
-        self._compared: MetricComparison | None = None
+        self._comparison: MetricComparison | None = None
         self._problem = ""
-        #: Whether one query is looked at, not all.
-        self._one = True
-        self._due, self._all_due = True, True
-        #: What refined the search when every case was asked.
-        self._asked_with = self._of_others
+        #: Whether one query is shown, not the table of all.
+        self._is_one_query = True
+        self._is_outdated, self._is_table_outdated = True, True
+        #: The refinement of the search that the table was computed with.
+        self._table_refinement = self._shared_refinement
         self._scored: dict[str, scored_metrics.ScoredMetric] = {}
-        self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
-        self.far_only.setToolTip(tr("Hide lines of cases that hardly moved (3)"))
+        self.large_moves_only = QCheckBox(tr("Only moves of {n} ranks or more", n=LARGE_MOVE))
+        self.large_moves_only.setToolTip(tr("Hide lines of cases that hardly moved (3)"))
         self.ranks = Segmented(
-            ((str(USUAL), tr("first {n}", n=USUAL)), (str(DEPTH), tr("first {n}", n=DEPTH)))
+            ((str(DEFAULT_DEPTH), tr("first {n}", n=DEFAULT_DEPTH)), (str(DEPTH), tr("first {n}", n=DEPTH)))
         )
         self.ranks.setAccessibleName(tr("Ranks shown"))
-        self.which = Segmented(((ONE, tr("this query")), (ALL, tr("all queries"))))
-        self.which.setAccessibleName(tr("Which queries"))
-        for widget in (self.far_only, self.ranks, self.which):
+        self.scope = Segmented(((ONE_QUERY, tr("this query")), (ALL_QUERIES, tr("all queries"))))
+        self.scope.setAccessibleName(tr("Which queries"))
+        for widget in (self.large_moves_only, self.ranks, self.scope):
             self.header.add_action(widget)
 
         self.name = PanelHeader(tr("Query"), help_button=False)
@@ -86,55 +86,55 @@ class TwoMetricsPage(FullPage):
         self.image.editable = False
         self._image = QueryImage(context, self.image, self.name)
         self.facts = TwoMetricsFacts()
-        self.heads = MetricHeaders()
+        self.headers = MetricHeaders()
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
-        self.every = DisagreementTable()
+        self.disagreements = DisagreementTable()
         self._empty = EmptyState()
-        self._lay_out()
+        self._make_layout()
         self._connect()
-        self._renew_metrics()
+        self._update_metrics()
 
-    def _lay_out(self) -> None:
-        self._left = QWidget()
-        left = vbox(self._left)
-        left.addWidget(self.name)
-        around = vbox(margins=(8, 8, 8, 0))
-        around.addWidget(self.image)
-        left.addLayout(around)
-        scroll = PanelScrollArea(self.facts)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        left.addWidget(scroll, 1)
+    def _make_layout(self) -> None:
+        self._sidebar = QWidget()
+        sidebar_layout = vbox(self._sidebar)
+        sidebar_layout.addWidget(self.name)
+        image_layout = vbox(margins=(8, 8, 8, 0))
+        image_layout.addWidget(self.image)
+        sidebar_layout.addLayout(image_layout)
+        scroll_area = PanelScrollArea(self.facts)
+        scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        sidebar_layout.addWidget(scroll_area, 1)
 
         self._pages = QStackedWidget()
-        for one in (self.columns, self.every, self._empty):
-            self._pages.addWidget(one)
-        right = vbox()
-        right.addWidget(self.heads)
-        right.addWidget(HLine())
-        right.addWidget(self._pages, 1)
+        for widget in (self.columns, self.disagreements, self._empty):
+            self._pages.addWidget(widget)
+        right_layout = vbox()
+        right_layout.addWidget(self.headers)
+        right_layout.addWidget(HLine())
+        right_layout.addWidget(self._pages, 1)
         body = hbox()
-        body.addWidget(self._left)
-        body.addWidget(HLine(upright=True))
-        body.addLayout(right, 1)
+        body.addWidget(self._sidebar)
+        body.addWidget(HLine(vertical=True))
+        body.addLayout(right_layout, 1)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(body, 1)
         self._fit()
 
     def _connect(self) -> None:
-        self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
+        self.large_moves_only.toggled.connect(lambda on: self.columns.set_min_move(LARGE_MOVE if on else 0))
         self.ranks.changed.connect(lambda _key: self._set_depth())
-        self.which.changed.connect(lambda _key: self._renew())
+        self.scope.changed.connect(lambda _key: self._refresh())
         self.columns.activated.connect(self.compare_requested)
         self.columns.menu_requested.connect(self.menu_requested)
-        self.every.chosen.connect(self._open_query)
-        self.heads.chosen.connect(self._chosen)
+        self.disagreements.chosen.connect(self._open_query)
+        self.headers.chosen.connect(self._request_comparison)
         state = self._state
         state.on_change(Change.LIBRARY, self, self.closed.emit)
-        state.on_change(Change.CASES, self, self._renew_metrics)
+        state.on_change(Change.CASES, self, self._update_metrics)
         state.on_change(Change.METRIC, self, self._follow_metric)
-        state.on_change(Change.QUERY | Change.OPTIONS, self, self._later)
+        state.on_change(Change.QUERY | Change.OPTIONS, self, self._request_refresh)
         state.on_change(Change.RANKING, self, self._follow_ranking)
         theme_signals.changed.connect(self._fit)
 
@@ -144,188 +144,198 @@ class TwoMetricsPage(FullPage):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._renew()
+        self._refresh()
 
     def _fit(self) -> None:
-        self.far_only.setVisible(self._one and self.width() >= theme().px(ROOMY))
-        wide = min(theme().px(LEFT_WIDTH), self.width() * 36 // 100)
-        self._left.setFixedWidth(max(160, wide))
-        self.image.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
-        # The right picker stands above its column.
-        room = self.width() - self._left.width() - 1
-        self.heads.set_right_width(room - self.columns.right_edge(room))
+        self.large_moves_only.setVisible(
+            self._is_one_query and self.width() >= theme().px(FAR_ONLY_MIN_WIDTH)
+        )
+        width = min(theme().px(SIDEBAR_WIDTH), self.width() * 36 // 100)
+        self._sidebar.setFixedWidth(max(160, width))
+        self.image.setFixedHeight(min(max(160, width) - 16, max(120, self.height() * 2 // 5)))
+        # The right list of metrics is above its column.
+        available = self.width() - self._sidebar.width() - 1
+        self.headers.set_right_width(available - self.columns.right_edge(available))
 
     # The metrics
 
     @property
     def metrics(self) -> tuple[str, str]:
         """Names of the left and the right metric; empty without any."""
-        return self.heads.metrics
+        return self.headers.metrics
 
     def set_metrics(self, left: str, right: str) -> None:
-        """Compare these two."""
-        self.heads.set_metrics(left, right)
-        self._chosen()
+        """Compare these two metrics."""
+        self.headers.set_metrics(left, right)
+        self._request_comparison()
 
-    def _renew_metrics(self) -> None:
-        """The metrics the library now has; the choice stays where it still can."""
+    def _update_metrics(self) -> None:
+        """List the metrics of the library. The selection stays if the metrics still exist."""
         library = self._state.library
         facts = library.metrics if library else ()
-        self._scored = {one.name: one for one in scored_metrics.scored_metrics(library)} if library else {}
-        self._fill([metric.name for metric in facts])
-        self._chosen()
+        self._scored = (
+            {metric.name: metric for metric in scored_metrics.scored_metrics(library)} if library else {}
+        )
+        self._set_names([metric.name for metric in facts])
+        self._request_comparison()
 
-    def _fill(self, metrics: list[str]) -> None:
+    def _set_names(self, metrics: list[str]) -> None:
         library = self._state.library
         names = [*metrics, REFINED] if metrics and self._refined else metrics
-        before = self.metrics
-        self.heads.set_names(names)
+        previous = self.metrics
+        self.headers.set_names(names)
         current = self._state.metric.name if self._state.metric else ""
-        right = before[1] if before[1] in names else current or (names[-1] if names else "")
+        right = previous[1] if previous[1] in names else current or (names[-1] if names else "")
         facts = library.metrics if library else ()
         plain = next((metric.name for metric in facts if metric.learner == "euclidean"), "")
-        others = [name for name in (before[0], plain, *names) if name in names and name != right]
-        self.heads.set_metrics(others[0] if others else right, right)
+        others = [name for name in (previous[0], plain, *names) if name in names and name != right]
+        self.headers.set_metrics(others[0] if others else right, right)
 
     @property
     def _refined(self) -> bool:
-        """Whether the present ranking is other than its metric's alone."""
+        """Whether the present ranking is refined."""
         search, asked = self._state.search, self._state.ranked_search
         if search is None or asked is None:
             return False
-        return bool(search.moved or search.without or search.diverse or any(asked.shifts))
+        return bool(search.is_shifted or search.without or search.diverse or any(asked.shifts))
 
     def _follow_ranking(self) -> None:
-        names = self.heads.names()
+        names = self.headers.names()
         if self._refined != (REFINED in names):
-            self._fill([name for name in names if name != REFINED])
-            self._later()
+            self._set_names([name for name in names if name != REFINED])
+            self._request_refresh()
         elif REFINED in self.metrics:
-            self._later()
+            self._request_refresh()
 
     def _follow_metric(self) -> None:
-        """The metric in use is the right one; both are never the same."""
+        """Select the current metric on the right. Both metrics always differ."""
         current = self._state.metric.name if self._state.metric else ""
         left, right = self.metrics
         if current and right not in (current, REFINED):
-            self.heads.set_metrics(right if left == current else left, current)
-            self._chosen()
+            self.headers.set_metrics(right if left == current else left, current)
+            self._request_comparison()
 
-    def _chosen(self) -> None:
-        self._all_due = True
-        self._later()
+    def _request_comparison(self) -> None:
+        self._is_table_outdated = True
+        self._request_refresh()
 
-    def _later(self) -> None:
-        """Something changed; it is asked anew once it is looked at."""
-        self._due = True
+    def _request_refresh(self) -> None:
+        """Update the comparison now, or when the page is shown."""
+        self._is_outdated = True
         if self.isVisible():
-            self._renew()
+            self._refresh()
 
-    # Asking
+    # Comparing
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         left, right = self.metrics
-        query, one = self._state.query, self.which.value() == ONE
-        self._one = one
+        query, is_one_query = self._state.query, self.scope.value() == ONE_QUERY
+        self._is_one_query = is_one_query
         self._fit()
-        self.ranks.setVisible(one)
-        self.heads.set_chips_visible(one)
-        if not left or len(set(self.heads.names())) < 2:
-            self._say(tr("Nothing to compare yet"), tr("Two metrics are needed. Train another one."))
-        elif not one:
+        self.ranks.setVisible(is_one_query)
+        self.headers.set_chips_visible(is_one_query)
+        if not left or len(set(self.headers.names())) < 2:
+            self._show_message(tr("Nothing to compare yet"), tr("Two metrics are needed. Train another one."))
+        elif not is_one_query:
             self._show_all(left, right)
         elif query is None:
-            self._say(tr("No query yet"), tr("Choose a case of the library, or drop an image."))
+            self._show_message(tr("No query yet"), tr("Choose a case of the library, or drop an image."))
         else:
-            self._ask(left, right)
+            self._start_comparison(left, right)
         self._image.follow()
 
-    def _say(self, title: str, text: str) -> None:
-        self._compared = None
-        self._empty.say(title, text)
+    def _show_message(self, title: str, text: str) -> None:
+        self._comparison = None
+        self._empty.show_message(title, text)
         self._pages.setCurrentWidget(self._empty)
         self._show()
 
-    def _ask(self, left: str, right: str) -> None:
-        if not self._due:
-            self._pages.setCurrentWidget(self.columns if self._compared is not None else self._empty)
+    def _start_comparison(self, left: str, right: str) -> None:
+        if not self._is_outdated:
+            self._pages.setCurrentWidget(self.columns if self._comparison is not None else self._empty)
             return
-        self._due = False
-        job = compare_metrics.compare(self._context, self._side(left), self._side(right))
+        self._is_outdated = False
+        job = compare_metrics.compare(
+            self._context, self._metric_or_search(left), self._metric_or_search(right)
+        )
         if job is not None:
-            job.done.connect(self._answered)
-            job.failed.connect(self._failed)
+            job.done.connect(self._show_comparison)
+            job.failed.connect(self._show_error)
 
-    def _side(self, name: str) -> str | Search:
+    def _metric_or_search(self, name: str) -> str | Search:
         search = self._state.search
         return search if name == REFINED and search is not None else name
 
-    def _answered(self, compared: MetricComparison) -> None:
-        self._compared = compared
+    def _show_comparison(self, compared: MetricComparison) -> None:
+        self._comparison = compared
         self._show()
-        if self.which.value() == ONE:
+        if self.scope.value() == ONE_QUERY:
             self._pages.setCurrentWidget(self.columns)
 
-    def _failed(self, error: SemblanceError) -> None:
-        self._say(error.message, error.hint or "")
+    def _show_error(self, error: SemblanceError) -> None:
+        self._show_message(error.message, error.hint or "")
 
     def _show_all(self, left: str, right: str) -> None:
-        self._pages.setCurrentWidget(self.every)
+        self._pages.setCurrentWidget(self.disagreements)
         refined = REFINED in (left, right)
-        if refined and self._of_others == ((), 0.0, ()):
-            self._all_due = True
-            self.every.say(
+        if refined and self._shared_refinement == ((), 0.0, ()):
+            self._is_table_outdated = True
+            self.disagreements.show_message(
                 tr("There is nothing to show for other queries"),
                 tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
             )
-        elif self._all_due or (refined and self._asked_with != self._of_others):
-            self.ask_all()
+        elif self._is_table_outdated or (refined and self._table_refinement != self._shared_refinement):
+            self.find_disagreements()
 
     @property
-    def _of_others(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
-        """What refines every query and not the present one alone: judgements in force, how strongly they are
-        followed, and groups left out."""
+    def _shared_refinement(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
+        """The refinement that applies to every query: judgements in force, their strength, and disabled feature
+        groups."""
         search, asked = self._state.search, self._state.ranked_search
         if search is None:
             return (), 0.0, ()
-        told = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
-        told = told if search.strength > 0 else ()
-        return told, search.strength if told else 0.0, search.without
+        judgement_ids = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
+        judgement_ids = judgement_ids if search.strength > 0 else ()
+        return judgement_ids, search.strength if judgement_ids else 0.0, search.without
 
-    def ask_all(self) -> None:
-        """Ask every case under both metrics, in the background."""
+    def find_disagreements(self) -> None:
+        """Search with every case under both metrics in a job."""
         left, right = self.metrics
         job = compare_metrics.find_disagreements(
-            self._context, self._side(left), self._side(right), (left, right)
+            self._context, self._metric_or_search(left), self._metric_or_search(right), (left, right)
         )
         if job is None:
             return
-        self._all_due, self._asked_with = False, self._of_others
-        self.every.say(
+        self._is_table_outdated, self._table_refinement = False, self._shared_refinement
+        self.disagreements.show_message(
             tr("Searching with every case under both metrics"),
             tr("This continues in the background."),
             tr("Cancel"),
             job.cancel,
         )
-        job.done.connect(self._found)
+        job.done.connect(self._show_disagreements)
         job.failed.connect(
-            lambda error: self.every.say(error.message, error.hint or "", tr("Search again"), self.ask_all)
+            lambda error: self.disagreements.show_message(
+                error.message, error.hint or "", tr("Search again"), self.find_disagreements
+            )
         )
-        job.cancelled.connect(lambda: self._cancelled(job))
+        job.cancelled.connect(lambda: self._show_cancelled(job))
 
-    def _cancelled(self, job: Job) -> None:
-        self.every.say(tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.ask_all)
+    def _show_cancelled(self, job: Job) -> None:
+        self.disagreements.show_message(
+            tr("Cancelled"), tr("Not all queries were used."), tr("Search again"), self.find_disagreements
+        )
 
-    def _found(self, found: Disagreements) -> None:
-        self.every.show_found(self._state.columns, self.metrics, found)
+    def _show_disagreements(self, found: Disagreements) -> None:
+        self.disagreements.show_disagreements(self._state.columns, self.metrics, found)
 
     def _open_query(self, row: int) -> None:
-        """Ask with a case of the table, and show it here."""
+        """Search with a case of the table and show its rankings."""
         index = self._state.columns.index_of_row(row)
         if index >= 0:
-            self.which.set_value(ONE)
+            self.scope.set_value(ONE_QUERY)
             search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
-            self._renew()
+            self._refresh()
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # Showing
@@ -335,14 +345,16 @@ class TwoMetricsPage(FullPage):
         self._show_facts()
 
     def _show(self) -> None:
-        found, columns = self._compared, self._state.columns
-        lines: tuple[tuple[ComparedCase, ...], tuple[ComparedCase, ...]] = (
-            ((), ()) if found is None else (found.left, found.right)
+        comparison, columns = self._comparison, self._state.columns
+        rankings: tuple[tuple[ComparedCase, ...], tuple[ComparedCase, ...]] = (
+            ((), ()) if comparison is None else (comparison.left, comparison.right)
         )
-        self.columns.set_lines(columns, *lines, names=self.metrics)
-        for chips, side in zip(self.heads.chips, lines, strict=True):
-            places = [columns.index_of_row(line.row) for line in side[:NEAREST]]
-            chips.show_findings(columns, [columns.finding_name(at) if at >= 0 else None for at in places])
+        self.columns.set_rankings(columns, *rankings, names=self.metrics)
+        for chips, cases in zip(self.headers.chips, rankings, strict=True):
+            indices = [columns.index_of_row(case.row) for case in cases[:NEAREST]]
+            chips.show_findings(
+                columns, [columns.finding_name(index) if index >= 0 else None for index in indices]
+            )
         self._show_facts()
 
     def _show_facts(self) -> None:
@@ -350,21 +362,21 @@ class TwoMetricsPage(FullPage):
         self.facts.show_facts(
             self._state.columns,
             (left, right),
-            self._compared,
+            self._comparison,
             (self._scored.get(left), self._scored.get(right)),
-            self._counted(),
+            self._counted_finding(),
             self.columns.ranks,
         )
 
-    def _counted(self) -> str | None:
-        """The finding that is counted among the nearest: the query's own, else the library's first."""
+    def _counted_finding(self) -> str | None:
+        """The finding that is counted among the nearest cases: that of the query, else the first of the library."""
         columns, query = self._state.columns, self._state.query
         index = columns.index_of_id(query.case) if query is not None and query.case else -1
         own = columns.finding_name(index) if index >= 0 else None
         return own or (columns.findings[0] if columns.findings else None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_3 and self._one:
-            self.far_only.toggle()
+        if event.key() == Qt.Key.Key_3 and self._is_one_query:
+            self.large_moves_only.toggle()
         else:
             super().keyPressEvent(event)

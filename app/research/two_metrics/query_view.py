@@ -1,4 +1,4 @@
-"""The query's image beside two rankings."""
+"""The image of the query beside two rankings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from semblance.core.workflows.imaging.view_images import ViewedImage
 
 
 class QueryImage:
-    """Shows the query of the state in ``view``, its name in ``header``."""
+    """Shows the query of the state in ``view`` and its name in ``header``."""
 
     def __init__(self, context: Context, view: ImageView, header: PanelHeader) -> None:
         self._context, self._state = context, context.state
@@ -28,7 +28,7 @@ class QueryImage:
         """Show the present query; its image is read once."""
         query = self._state.query
         source = None if query is None else QuerySource(self._state.path, query.case, query.image)
-        self._header.set_second("" if source is None else source.label(self._state.columns))
+        self._header.set_subtitle("" if source is None else source.label(self._state.columns))
         if source != self._source:
             self._source, self._viewed = source, None
             self._read()
@@ -41,18 +41,20 @@ class QueryImage:
         index = columns.index_of_id(query.case) if query.case else -1
         try:
             if query.image is not None:
-                job = self._look(view_images.view_file, query.image)
+                job = self._start_view_job(view_images.view_file, query.image)
             elif index >= 0:
-                job = self._look(view_images.view_case, self._state.path, int(columns.case_row[index]))
+                job = self._start_view_job(
+                    view_images.view_case, self._state.path, int(columns.case_row[index])
+                )
             else:
                 return
         except SemblanceError:
             return
-        job.done.connect(self._seen)
-        # Without an image the rankings still stand; the Query panel says what is wrong with it.
+        job.done.connect(self._show_image)
+        # The rankings are valid without the image. The Query panel shows the error.
         job.failed.connect(lambda _error: None)
 
-    def _look(self, function: Any, *args: object) -> Job:
+    def _start_view_job(self, function: Any, *args: object) -> Job:
         return self._context.jobs.run(
             tr("Opening the image"),
             function,
@@ -62,7 +64,7 @@ class QueryImage:
             quiet=True,
         )
 
-    def _seen(self, viewed: ViewedImage) -> None:
+    def _show_image(self, viewed: ViewedImage) -> None:
         self._viewed = viewed
         self._show()
 

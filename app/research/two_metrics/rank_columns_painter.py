@@ -1,4 +1,4 @@
-"""Where the rows and lines of two rankings are, and how they are drawn."""
+"""The geometry of two rankings with lines between the same cases, and the painting of them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.formatting import distance_text
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase
 
-#: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
-ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44
-#: A row needs this much to show the bar of its distance.
-_WITH_BAR = 300
-#: A name needs this much beside the distance.
-_NAME = 72
-_PAD, _DOT, _STUB, _TALLEST = 6, 2.5, 44, 50
-#: From so many ranks on a move is drawn in full and written bold.
-FAR = 3
+#: Sizes in px at text scale 1: height of a row, width of a column, of the area of the lines, and of the shift.
+ROW_HEIGHT, COLUMN_WIDTH, LINE_AREA_WIDTH, SHIFT_WIDTH = 40, 324, 150, 44
+#: Smallest width of a row that shows the bar of its distance.
+_BAR_MIN_WIDTH = 300
+#: Smallest width of a name beside the distance.
+_NAME_MIN_WIDTH = 72
+_PADDING, _DOT_RADIUS, _STUB_LENGTH, _MAX_ROW_HEIGHT = 6, 2.5, 44, 50
+#: Moves of at least this many ranks are drawn opaque and written in bold.
+LARGE_MOVE = 3
 
 
 @dataclass(frozen=True)
@@ -41,68 +41,68 @@ class Geometry:
 
     @property
     def row(self) -> int:
-        """Height of a row: fifteen fill the page where they can be read."""
+        """Height of a row. Fifteen rows fill the page if they are large enough to be read."""
         fitting = (self.height - 2 * 4) // 15
-        return max(theme().px(ROW), min(fitting, theme().px(_TALLEST)))
+        return max(theme().px(ROW_HEIGHT), min(fitting, theme().px(_MAX_ROW_HEIGHT)))
 
     @property
     def column(self) -> int:
-        """Width of a row of the left; the right has the shift beside."""
-        free = self.width - theme().px(BETWEEN) - theme().px(SHIFT) - 2 * _PAD
-        return max(80, min(theme().px(WIDE), free // 2))
+        """Width of a row at the left. At the right the shift is beside it."""
+        available = self.width - theme().px(LINE_AREA_WIDTH) - theme().px(SHIFT_WIDTH) - 2 * _PADDING
+        return max(80, min(theme().px(COLUMN_WIDTH), available // 2))
 
     def height_of(self, count: int) -> int:
         return count * self.row + 8
 
-    def line(self, side: int, place: int) -> QRect:
-        """The row of a place."""
-        y = self.top + 4 + place * self.row
+    def row_rect(self, side: int, index: int) -> QRect:
+        """The rectangle of a row."""
+        y = self.top + 4 + index * self.row
         if side == 0:
-            return QRect(_PAD, y, self.column, self.row - 2)
-        wide = self.column + theme().px(SHIFT)
-        return QRect(self.width - _PAD - wide, y, wide, self.row - 2)
+            return QRect(_PADDING, y, self.column, self.row - 2)
+        width = self.column + theme().px(SHIFT_WIDTH)
+        return QRect(self.width - _PADDING - width, y, width, self.row - 2)
 
-    def seen(self, place: int) -> bool:
-        where = self.line(0, place)
-        return where.bottom() >= 0 and where.top() < self.height
+    def is_visible(self, index: int) -> bool:
+        rect = self.row_rect(0, index)
+        return rect.bottom() >= 0 and rect.top() < self.height
 
-    def place_at(self, side: int, point: QPoint) -> int | None:
-        first = self.line(side, 0)
+    def index_at(self, side: int, point: QPoint) -> int | None:
+        first = self.row_rect(side, 0)
         if not first.left() <= point.x() <= first.right() or point.y() < first.top():
             return None
         return (point.y() - first.top()) // self.row
 
-    def joined(self, line: ComparedCase, least: int) -> bool:
-        """Whether a line of the left is drawn through to the right."""
-        return line.other is not None and line.other <= self.depth and abs(line.other - line.rank) >= least
+    def is_joined(self, case: ComparedCase, min_move: int) -> bool:
+        """Whether a line from the left to the right is drawn."""
+        return case.other is not None and case.other <= self.depth and abs(case.other - case.rank) >= min_move
 
-    def ends(self, left: int, right: int) -> tuple[QPointF, QPointF]:
-        """Where the line from one place to another begins and ends."""
-        one, two = self.line(0, left), self.line(1, right)
-        return QPointF(one.right() + 5, one.center().y() + 0.5), QPointF(
-            two.left() - 4, two.center().y() + 0.5
+    def end_points(self, left: int, right: int) -> tuple[QPointF, QPointF]:
+        """The end points of the line from one index to another."""
+        left_rect, right_rect = self.row_rect(0, left), self.row_rect(1, right)
+        return QPointF(left_rect.right() + 5, left_rect.center().y() + 0.5), QPointF(
+            right_rect.left() - 4, right_rect.center().y() + 0.5
         )
 
     def curve(self, left: int, right: int) -> QPainterPath:
-        begin, end = self.ends(left, right)
-        middle = (begin.x() + end.x()) / 2
-        path = QPainterPath(begin)
-        path.cubicTo(QPointF(middle, begin.y()), QPointF(middle, end.y()), end)
+        start, end = self.end_points(left, right)
+        middle = (start.x() + end.x()) / 2
+        path = QPainterPath(start)
+        path.cubicTo(QPointF(middle, start.y()), QPointF(middle, end.y()), end)
         return path
 
-    def height_at(self, left: int, right: int, x: float) -> float:
-        """y of the line between two places at ``x``; infinite beside it."""
-        begin, end = self.ends(left, right)
-        if not begin.x() <= x <= end.x() or end.x() <= begin.x():
+    def line_y_at(self, left: int, right: int, x: float) -> float:
+        """y of the line between two indices at ``x``, or infinity outside of it."""
+        start, end = self.end_points(left, right)
+        if not start.x() <= x <= end.x() or end.x() <= start.x():
             return float("inf")
         low, high = 0.0, 1.0
         for _ in range(20):
             t = (low + high) / 2
-            # Both inner points of the curve lie in the middle, so x grows with t.
-            along = 1.5 * t * (1 - t) + t**3
-            low, high = (t, high) if begin.x() + along * (end.x() - begin.x()) < x else (low, t)
+            # Both control points of the curve are in the middle, so x grows with t.
+            x_share = 1.5 * t * (1 - t) + t**3
+            low, high = (t, high) if start.x() + x_share * (end.x() - start.x()) < x else (low, t)
         rise = 3 * t * t * (1 - t) + t**3
-        return begin.y() + rise * (end.y() - begin.y())
+        return start.y() + rise * (end.y() - start.y())
 
 
 class RankColumnsPainter:
@@ -116,115 +116,120 @@ class RankColumnsPainter:
         source: ThumbnailSource | None,
         images: ScaledImages,
         ratio: float,
-        full: tuple[float, float],
+        bar_maxima: tuple[float, float],
         digits: Sequence[int],
     ) -> None:
-        """A distance of ``full`` fills the bar of its side; it is written with so many ``digits``."""
-        self._full, self._digits = full, digits
-        self._painter, self._at, self._columns = painter, geometry, columns
+        """A distance of ``bar_maxima`` fills the bar of its side; it is written with so many ``digits``."""
+        self._bar_maxima, self._digits = bar_maxima, digits
+        self._painter, self._geometry, self._columns = painter, geometry, columns
         self._source, self._images, self._ratio = source, images, ratio
         self._theme = theme()
         images.begin(geometry.row - 6, ratio)
 
     def make_images(self, shown: tuple[Sequence[ComparedCase], Sequence[ComparedCase]]) -> None:
-        """As many as this frame has time for, before anything else takes it; those not there are sent for."""
+        """Scale as many images as the time of this frame allows, and request the missing ones."""
         for lines in shown:
-            for place, line in enumerate(lines):
-                if self._at.seen(place):
-                    self._scaled(line.row)
+            for index, case in enumerate(lines):
+                if self._geometry.is_visible(index):
+                    self._scaled_image(case.row)
 
-    def lines(
+    def draw_lines(
         self,
         shown: tuple[Sequence[ComparedCase], Sequence[ComparedCase]],
-        least: int,
-        chosen: Collection[int],
+        min_move: int,
+        highlighted_rows: Collection[int],
     ) -> None:
-        """The lines between the columns, those of ``chosen`` rows on top."""
+        """Draw the lines between the columns. Those of ``highlighted_rows`` are on top."""
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for line in sorted(shown[0], key=lambda one: one.row in chosen):
-            stands_out = line.row in chosen
-            if line.other is None or line.other > self._at.depth:
-                self._stub(0, line, stands_out)
-            elif self._at.joined(line, 0 if stands_out else least):
-                self._curve(line, stands_out)
-        for line in shown[1]:
-            if line.other is None or line.other > self._at.depth:
-                self._stub(1, line, line.row in chosen)
+        for case in sorted(shown[0], key=lambda shown_case: shown_case.row in highlighted_rows):
+            is_highlighted = case.row in highlighted_rows
+            if case.other is None or case.other > self._geometry.depth:
+                self._draw_stub(0, case, is_highlighted)
+            elif self._geometry.is_joined(case, 0 if is_highlighted else min_move):
+                self._draw_curve(case, is_highlighted)
+        for case in shown[1]:
+            if case.other is None or case.other > self._geometry.depth:
+                self._draw_stub(1, case, case.row in highlighted_rows)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def line(
-        self, side: int, place: int, line: ComparedCase, *, current: bool, hovered: bool, ring: bool
+    def draw_row(
+        self, side: int, index: int, case: ComparedCase, *, current: bool, hovered: bool, ring: bool
     ) -> None:
-        """One row: rank, image, finding and name, bar, distance, and on the right by how much it rose."""
-        if not self._at.seen(place):
+        """Draw a row: rank, image, finding, name, bar, distance, and at the right the change of rank."""
+        if not self._geometry.is_visible(index):
             return
-        painter, tokens, at = self._painter, self._theme, self._at.line(side, place)
+        painter, tokens, rect = self._painter, self._theme, self._geometry.row_rect(side, index)
         if current or hovered:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(colour(tokens.accent), 1.5) if current and ring else Qt.PenStyle.NoPen)
             painter.setBrush(colour(tokens.selected if current else tokens.card_hover))
-            painter.drawRoundedRect(QRectF(at).adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
+            painter.drawRoundedRect(QRectF(rect).adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         if side == 1:
-            self._shift(line, QRect(at.right() - tokens.px(SHIFT), at.y(), tokens.px(SHIFT) - 8, at.height()))
-            at = at.adjusted(0, 0, -tokens.px(SHIFT), 0)
-        x = at.x()
+            self._draw_shift(
+                case,
+                QRect(
+                    rect.right() - tokens.px(SHIFT_WIDTH), rect.y(), tokens.px(SHIFT_WIDTH) - 8, rect.height()
+                ),
+            )
+            rect = rect.adjusted(0, 0, -tokens.px(SHIFT_WIDTH), 0)
+        x = rect.x()
         text_cache(OUTCOME, 600).draw(
-            painter, QRect(x, at.y(), tokens.px(26), at.height()), str(line.rank), tokens.text, RIGHT
+            painter, QRect(x, rect.y(), tokens.px(26), rect.height()), str(case.rank), tokens.text, RIGHT
         )
         x += tokens.px(26) + 10
-        tall = self._at.row - 6
-        self._image(line, QRect(x, at.y() + (at.height() - tall) // 2, tall, tall))
-        x += tall + 10
-        right = at.right() - 8
-        distance = distance_text(line.distance, self._digits[side])
-        number = max(tokens.px(48), int(text_cache(BASE).width(distance)) + 2)
-        # Where there is little room the name comes first: the distance is in the tooltip.
-        if right - number - x >= tokens.px(_NAME):
-            beside = QRect(right - number, at.y(), number, at.height())
-            text_cache(BASE).draw(painter, beside, distance, tokens.text, RIGHT)
-            right -= number + 10
-        if at.width() >= tokens.px(_WITH_BAR):
-            wide = tokens.px(72)
-            self._bar(QRect(right - wide, at.center().y() - 1, wide, 3), self._share(line, side))
-            right -= wide + 10
-        self._name(line, QRect(x, at.y(), max(0, right - x), at.height()))
+        image_side = self._geometry.row - 6
+        self._draw_image(case, QRect(x, rect.y() + (rect.height() - image_side) // 2, image_side, image_side))
+        x += image_side + 10
+        right = rect.right() - 8
+        distance = distance_text(case.distance, self._digits[side])
+        number_width = max(tokens.px(48), int(text_cache(BASE).width(distance)) + 2)
+        # In a narrow row only the name is drawn. The distance is in the tooltip.
+        if right - number_width - x >= tokens.px(_NAME_MIN_WIDTH):
+            distance_rect = QRect(right - number_width, rect.y(), number_width, rect.height())
+            text_cache(BASE).draw(painter, distance_rect, distance, tokens.text, RIGHT)
+            right -= number_width + 10
+        if rect.width() >= tokens.px(_BAR_MIN_WIDTH):
+            width = tokens.px(72)
+            self._draw_bar(QRect(right - width, rect.center().y() - 1, width, 3), self._share(case, side))
+            right -= width + 10
+        self._draw_name(case, QRect(x, rect.y(), max(0, right - x), rect.height()))
 
     # Pieces
 
-    def _share(self, line: ComparedCase, side: int) -> float:
-        full = self._full[side]
-        return min(1.0, max(0.0, line.distance / full)) if full > 0 else 0.0
+    def _share(self, case: ComparedCase, side: int) -> float:
+        bar_maxima = self._bar_maxima[side]
+        return min(1.0, max(0.0, case.distance / bar_maxima)) if bar_maxima > 0 else 0.0
 
-    def _code(self, line: ComparedCase) -> int:
-        index = self._columns.index_of_row(line.row)
+    def _code(self, case: ComparedCase) -> int:
+        index = self._columns.index_of_row(case.row)
         return int(self._columns.finding[index]) if index >= 0 else NO_FINDING
 
-    def _name(self, line: ComparedCase, at: QRect) -> None:
+    def _draw_name(self, case: ComparedCase, at: QRect) -> None:
         painter, tokens = self._painter, self._theme
-        index, code = self._columns.index_of_row(line.row), self._code(line)
+        index, code = self._columns.index_of_row(case.row), self._code(case)
         letter = "" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
-        chip, half = tokens.px(SIDE), at.height() // 2
-        upper = QRect(at.x(), at.y() + 2, at.width(), half - 1)
+        chip_size, half_height = tokens.px(SIDE), at.height() // 2
+        top_rect = QRect(at.x(), at.y() + 2, at.width(), half_height - 1)
         painter.drawPixmap(
-            QPoint(upper.x(), upper.y() + (upper.height() - chip) // 2),
+            QPoint(top_rect.x(), top_rect.y() + (top_rect.height() - chip_size) // 2),
             chip_pixmap(code, letter, self._ratio),
         )
         text_cache(BASE).draw(
-            painter, upper.adjusted(chip + 5, 0, 0, 0), line.finding or tr("not given"), tokens.text
+            painter, top_rect.adjusted(chip_size + 5, 0, 0, 0), case.finding or tr("not given"), tokens.text
         )
-        name = self._columns.labels[index] if index >= 0 else line.case_id
-        lower = QRect(at.x(), at.y() + half, at.width(), half - 1)
-        text_cache(SMALL).draw(painter, lower, name, tokens.second, LEFT, middle=True)
+        name = self._columns.labels[index] if index >= 0 else case.case_id
+        bottom_rect = QRect(at.x(), at.y() + half_height, at.width(), half_height - 1)
+        text_cache(SMALL).draw(painter, bottom_rect, name, tokens.second, LEFT, middle=True)
 
-    def _image(self, line: ComparedCase, square: QRect) -> None:
+    def _draw_image(self, case: ComparedCase, square: QRect) -> None:
         painter = self._painter
         painter.fillRect(square, colour(self._theme.image_well))
-        scaled = self._scaled(line.row)
-        if scaled is None and self._source is not None and self._source.problem(line.row):
+        scaled = self._scaled_image(case.row)
+        if scaled is None and self._source is not None and self._source.problem(case.row):
             side = min(16, square.width())
-            mark = icon_pixmap("warning", side, self._theme.image_text, self._ratio)
-            painter.drawPixmap(square.center() - QPoint(side // 2, side // 2), mark)
+            icon = icon_pixmap("warning", side, self._theme.image_text, self._ratio)
+            painter.drawPixmap(square.center() - QPoint(side // 2, side // 2), icon)
         if scaled is not None:
             size = scaled.deviceIndependentSize()
             corner = QPointF(
@@ -233,8 +238,8 @@ class RankColumnsPainter:
             )
             painter.drawPixmap(corner, scaled)
 
-    def _scaled(self, case_row: int) -> QPixmap | None:
-        """The image of a case in size; ``None`` where it is not there yet."""
+    def _scaled_image(self, case_row: int) -> QPixmap | None:
+        """The scaled image of a case, or ``None`` if it is not loaded yet."""
         scaled = self._images.get(case_row)
         if scaled is None and self._source is not None:
             image = self._source.get(case_row)
@@ -242,78 +247,78 @@ class RankColumnsPainter:
                 scaled = self._images.make(case_row, image)
         return scaled
 
-    def _bar(self, at: QRect, share: float) -> None:
+    def _draw_bar(self, at: QRect, share: float) -> None:
         self._painter.fillRect(at, colour(self._theme.track))
-        filled = QRect(at.x(), at.y(), round(at.width() * share), at.height())
-        self._painter.fillRect(filled, colour(self._theme.bar_fill))
+        fill_rect = QRect(at.x(), at.y(), round(at.width() * share), at.height())
+        self._painter.fillRect(fill_rect, colour(self._theme.bar_fill))
 
-    def _shift(self, line: ComparedCase, at: QRect) -> None:
-        rise = line.rise
+    def _draw_shift(self, case: ComparedCase, at: QRect) -> None:
+        rise = case.rise
         if rise is None:
             return
         text = "=" if rise == 0 else f"{rise:+d}".replace("-", "−")
-        far = abs(rise) >= FAR
+        is_large = abs(rise) >= LARGE_MOVE
         tokens = self._theme
-        text_cache(BASE, 600 if far else 400).draw(
-            self._painter, at, text, tokens.text if far else tokens.third, RIGHT
+        text_cache(BASE, 600 if is_large else 400).draw(
+            self._painter, at, text, tokens.text if is_large else tokens.third, RIGHT
         )
 
-    def _curve(self, line: ComparedCase, stands_out: bool) -> None:
-        assert line.other is not None
-        path = self._at.curve(line.rank - 1, line.other - 1)
-        far = abs(line.other - line.rank) >= FAR
-        shade = finding_colour(self._code(line))
-        width = 2.6 if stands_out else 1.4
+    def _draw_curve(self, case: ComparedCase, is_highlighted: bool) -> None:
+        assert case.other is not None
+        path = self._geometry.curve(case.rank - 1, case.other - 1)
+        is_large = abs(case.other - case.rank) >= LARGE_MOVE
+        colour_name = finding_colour(self._code(case))
+        width = 2.6 if is_highlighted else 1.4
         self._painter.setBrush(Qt.BrushStyle.NoBrush)
-        if not self._theme.is_dark and (far or stands_out):
+        if not self._theme.is_dark and (is_large or is_highlighted):
             # Sky blue, orange and yellow alone are too pale on a light panel.
             self._painter.setPen(QPen(colour(self._theme.text, 0.45), width + 1.2))
             self._painter.drawPath(path)
-        self._painter.setPen(QPen(colour(shade, 1.0 if far or stands_out else 0.5), width))
+        self._painter.setPen(QPen(colour(colour_name, 1.0 if is_large or is_highlighted else 0.5), width))
         self._painter.drawPath(path)
-        for end in self._at.ends(line.rank - 1, line.other - 1):
-            self._dot(end, shade)
+        for end in self._geometry.end_points(case.rank - 1, case.other - 1):
+            self._draw_dot(end, colour_name)
 
-    def _dot(self, at: QPointF, shade: str) -> None:
-        light = not self._theme.is_dark
-        self._painter.setPen(QPen(colour(self._theme.text, 0.45), 1) if light else Qt.PenStyle.NoPen)
-        self._painter.setBrush(colour(shade))
-        self._painter.drawEllipse(at, _DOT, _DOT)
+    def _draw_dot(self, at: QPointF, colour_name: str) -> None:
+        is_light = not self._theme.is_dark
+        self._painter.setPen(QPen(colour(self._theme.text, 0.45), 1) if is_light else Qt.PenStyle.NoPen)
+        self._painter.setBrush(colour(colour_name))
+        self._painter.drawEllipse(at, _DOT_RADIUS, _DOT_RADIUS)
 
-    def _stub(self, side: int, line: ComparedCase, stands_out: bool) -> None:
-        """A broken line, and where the case is under the other metric."""
-        if not self._at.seen(line.rank - 1):
+    def _draw_stub(self, side: int, case: ComparedCase, is_highlighted: bool) -> None:
+        """Draw a dashed line with the rank of the case with the other metric."""
+        if not self._geometry.is_visible(case.rank - 1):
             return
-        tokens, shade = self._theme, finding_colour(self._code(line))
-        begin, end = self._at.ends(line.rank - 1, line.rank - 1)
-        at, way = (begin, 1) if side == 0 else (end, -1)
-        tip = QPointF(at.x() + way * tokens.px(_STUB), at.y())
-        pen = QPen(colour(shade), 2.4 if stands_out else 1.4)
+        tokens, colour_name = self._theme, finding_colour(self._code(case))
+        start, end = self._geometry.end_points(case.rank - 1, case.rank - 1)
+        at, direction = (start, 1) if side == 0 else (end, -1)
+        stub_end = QPointF(at.x() + direction * tokens.px(_STUB_LENGTH), at.y())
+        pen = QPen(colour(colour_name), 2.4 if is_highlighted else 1.4)
         pen.setDashPattern([4, 3])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         self._painter.setPen(pen)
-        self._painter.drawLine(at, tip)
-        other = tr("not ranked") if line.other is None else f"{line.other:,}"
+        self._painter.drawLine(at, stub_end)
+        other = tr("not ranked") if case.other is None else f"{case.other:,}"
         text = (
             other
-            if line.other is None
+            if case.other is None
             else tr("to {rank}", rank=other)
             if side == 0
             else tr("from {rank}", rank=other)
         )
-        room = tokens.px(72)
-        x = round(tip.x()) + 6 if side == 0 else round(tip.x()) - 6 - room
-        where = QRect(x, round(at.y()) - 10, room, 20)
-        wide = min(room, int(text_cache(SMALL, 600).width(text)) + 6)
-        # Lines that cross the words go behind them.
-        back = QRect(where.x() - 3, where.y() + 2, wide, 16)
+        text_width = tokens.px(72)
+        x = round(stub_end.x()) + 6 if side == 0 else round(stub_end.x()) - 6 - text_width
+        text_rect = QRect(x, round(at.y()) - 10, text_width, 20)
+        width = min(text_width, int(text_cache(SMALL, 600).width(text)) + 6)
+        # A background hides the lines that cross the text.
+        background = QRect(text_rect.x() - 3, text_rect.y() + 2, width, 16)
         if side == 1:
-            back.moveRight(where.right() + 3)
-        self._painter.fillRect(back, colour(tokens.panel))
-        text_cache(SMALL, 600 if stands_out else 400).draw(
+            background.moveRight(text_rect.right() + 3)
+        self._painter.fillRect(background, colour(tokens.panel))
+        text_cache(SMALL, 600 if is_highlighted else 400).draw(
             self._painter,
-            where,
+            text_rect,
             text,
-            tokens.text if stands_out else tokens.second,
+            tokens.text if is_highlighted else tokens.second,
             LEFT if side == 0 else RIGHT,
         )

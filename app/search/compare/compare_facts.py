@@ -1,4 +1,4 @@
-"""What is known of the query and of the case beside it, line by line."""
+"""A table of facts: the query beside a ranked case."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
-#: Attributes beyond these lines are in the case's own details.
-_MOST = 14
-#: Numbers of the archive; nobody compares images by them.
+#: More attributes are in the details of the case.
+_MAX_ROWS = 14
+#: Identifiers of the archive, which say nothing about similarity.
 _IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
 
 class CompareFacts(Panel):
-    """A table of two columns; what neither has is no line."""
+    """A table of two columns, with a row for each fact that at least one of both has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,27 +34,27 @@ class CompareFacts(Panel):
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(self._grid)
         column.addStretch(1)
-        theme_signals.changed.connect(self._fit)
-        self._fit()
+        theme_signals.changed.connect(self._update_width)
+        self._update_width()
 
-    def _fit(self) -> None:
+    def _update_width(self) -> None:
         self._grid.setColumnMinimumWidth(0, theme().px(NAMES))
 
     def show_facts(
         self,
         columns: CaseColumns,
-        heads: tuple[str, str],
+        titles: tuple[str, str],
         cases: tuple[str | None, str | None],
         viewed: tuple[ViewedImage | None, ViewedImage | None],
     ) -> None:
-        """``heads`` of the two columns, the ids of their cases in ``columns``, and their images."""
+        """Show the facts of two cases: ``titles`` of the columns, ids in ``columns``, and images."""
         while (item := self._grid.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for column, head in enumerate(heads):
-            self._put(0, column + 1, _label(head, "third"))
+        for column, title in enumerate(titles):
+            self._put(0, column + 1, _label(title, "third"))
         lines = self._lines(columns, cases, viewed)
         for row, (name, values) in enumerate(lines, 1):
             self._put(row, 0, _label(name, "second"))
@@ -62,7 +62,7 @@ class CompareFacts(Panel):
                 self._put(row, column + 1, value if isinstance(value, QWidget) else _label(value))
 
     def texts(self) -> list[list[str]]:
-        """Line by line what stands there, heads first."""
+        """The texts of the table, row by row, with the titles first."""
         found: dict[int, list[str]] = {}
         for place in range(self._grid.count()):
             row = self._grid.getItemPosition(place)[0]  # type: ignore[index]
@@ -85,7 +85,7 @@ class CompareFacts(Panel):
         viewed: tuple[ViewedImage | None, ViewedImage | None],
     ) -> list[tuple[str, list[str | QWidget]]]:
         facts = [_facts(columns, case, one) for case, one in zip(cases, viewed, strict=True)]
-        names = list(dict.fromkeys(name for found in facts for name in found))[:_MOST]
+        names = list(dict.fromkeys(name for found in facts for name in found))[:_MAX_ROWS]
         lines: list[tuple[str, list[str | QWidget]]] = [
             (tr("Finding"), [_finding(columns, case) for case in cases])
         ]
@@ -109,13 +109,13 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
     if viewed is None:
         return out
     image, region = viewed.image, viewed.region
-    wide, high = (image.width, image.height) if region is None else (region.width, region.height)
+    width, height = (image.width, image.height) if region is None else (region.width, region.height)
     if image.spacing_mm is not None:
         down, across = image.spacing_mm
-        out[tr("Size, mm")] = f"{wide * across:.1f} × {high * down:.1f}"
+        out[tr("Size, mm")] = f"{width * across:.1f} × {height * down:.1f}"
         out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
     else:
-        out[tr("Size, px")] = f"{wide} × {high}"
+        out[tr("Size, px")] = f"{width} × {height}"
     if viewed.stack is not None:
         out[tr("Slices")] = str(viewed.stack.slices)
     if viewed.case is not None:

@@ -1,4 +1,4 @@
-"""What stands above an image of the Compare page."""
+"""The header above an image of the Compare page."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from semblance.core.language import tr
 
 
 class CompareHeader(ImageHeader):
-    """Above an image: what it is, its finding, and how far it lies."""
+    """Title, name, finding and distance of an image."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self._chip = FindingChip(-1, "?")
-        self._row.insertWidget(self._row.indexOf(self._second) + 1, self._chip)
+        self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
         self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
         self.add_action(self._distance)
 
-    def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:
+    def show_case(
+        self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
+    ) -> None:
         self.set_title(title)
-        self.set_second(name)
+        self.set_subtitle(name)
         self._chip.set_finding(code, letter, finding or tr("finding not given"))
         self._distance.setText(distance)
 
     @property
     def title(self) -> str:
-        """Which of the two it is, with its name."""
-        return f"{self._title.text()} {self._second.text()}".strip()
+        """Title and name."""
+        return f"{self._title.text()} {self._subtitle.text()}".strip()
 
-    def tell_problem(self, problem: str) -> None:
-        """Why there is no image, in the place of the distance."""
+    def show_problem(self, problem: str) -> None:
+        """Show why there is no image, in place of the distance."""
         if problem:
             self._distance.setText(problem)

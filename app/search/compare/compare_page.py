@@ -1,4 +1,4 @@
-"""The Compare page: the query beside a ranked case, seen alike, with the facts of both."""
+"""The Compare page: the query beside a ranked case, with linked views and the facts of both."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from semblance.core.workflows.imaging.view_images import ViewedImage
 from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
-#: Below this width buttons have no words.
-ROOMY = 900
+#: Below this width the button has no label.
+LABEL_WIDTH = 900
 
 
 class ComparePage(FullPage):
-    """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
+    """Follows the query and its ranking. ``closed``: the user goes back to the ranking."""
 
     menu_requested = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
         self._context, self._state = context, context.state
-        self._shown: list[RankedCase] = []
+        self._ranked: list[RankedCase] = []
         self._place = 0
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
@@ -93,27 +93,27 @@ class ComparePage(FullPage):
         for pane in self.panes:
             pane.view.editable = False
         sides = side_by_side(self.headers, self.panes)
-        self._facts = QScrollArea()
-        self._facts.setWidgetResizable(True)
-        self._facts.setFrameShape(QFrame.Shape.NoFrame)
-        self._facts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._facts.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._facts.setWidget(self.facts)
-        sides.addWidget(self._facts)
+        self._facts_area = QScrollArea()
+        self._facts_area.setWidgetResizable(True)
+        self._facts_area.setFrameShape(QFrame.Shape.NoFrame)
+        self._facts_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._facts_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._facts_area.setWidget(self.facts)
+        sides.addWidget(self._facts_area)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(sides, 1)
         page.addWidget(self.strip)
-        self._fit()
+        self._update_sizes()
 
     def _connect(self) -> None:
         self.previous.clicked.connect(lambda: self.step(-1))
         self.next.clicked.connect(lambda: self.step(1))
-        self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
+        self.linked.toggled.connect(lambda on: self._synchronise(0) if on else None)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.search_region.clicked.connect(self.search_with_region)
-        self.panes[1].view.region.changed.connect(lambda _region: self._tell_region())
+        self.panes[1].view.region.changed.connect(lambda _region: self._update_region())
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
@@ -122,69 +122,69 @@ class ComparePage(FullPage):
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
-            pane.view.view_changed.connect(lambda side=side: self._follow(side))
-            pane.view.window_changed.connect(lambda _, side=side: self._follow(side))
+            pane.view.view_changed.connect(lambda side=side: self._synchronise(side))
+            pane.view.window_changed.connect(lambda _, side=side: self._synchronise(side))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         for side, pane in enumerate(self.panes):
-            pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
-        self._state.on_change(Change.RANKING, self, self._renew)
+            pane.slice_changed.connect(lambda _, side=side: self._synchronise_slice(side))
+        self._state.on_change(Change.RANKING, self, self._refresh)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
-        theme_signals.changed.connect(self._fit)
-        # Its cards have their size once it has its width.
-        self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
+        theme_signals.changed.connect(self._update_sizes)
+        # The size of the cards is known once the strip has its width.
+        self.strip.verticalScrollBar().rangeChanged.connect(self._update_sizes)
 
-    def _fit(self) -> None:
-        """One line of cards, whatever their size; facts and words where the images leave room."""
+    def _update_sizes(self) -> None:
+        """One row of cards of any size. The facts and the label use the width that the images leave."""
         self.strip.setFixedHeight(self.strip.line_height)
-        self.linked.setText(LINKED if self.width() >= theme().px(ROOMY) else "")
-        self._facts.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
+        self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
+        self._facts_area.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._update_sizes()
 
-    # What is compared
+    # The cases compared
 
     def compare(self, case_row: int) -> None:
         """Show the query beside the ranked case ``case_row``."""
-        self._renew()
+        self._refresh()
         self.strip.set_current(case_row)
         self._open_query()
         self._show_row(case_row)
         self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def step(self, steps: int) -> None:
-        """To the case so many ranks on."""
-        if self._shown:
-            place = min(max(self._place + steps, 0), len(self._shown) - 1)
-            self.strip.set_current(self._shown[place].row)
+        """Go forward by ``steps`` ranks, or back."""
+        if self._ranked:
+            place = min(max(self._place + steps, 0), len(self._ranked) - 1)
+            self.strip.set_current(self._ranked[place].row)
 
     def current_case(self) -> str | None:
-        """The id of the case on the right."""
-        return self._shown[self._place].case_id if self._shown else None
+        """The id of the ranked case."""
+        return self._ranked[self._place].case_id if self._ranked else None
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
-        found = [] if ranking is None else ranking.ranked
-        self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
-        order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
-        distances = np.array([case.distance for case in self._shown], dtype=np.float64)
+        ranked = [] if ranking is None else ranking.ranked
+        self._ranked = [case for case in ranked if columns.index_of_row(case.row) >= 0]
+        order = np.array([columns.index_of_row(case.row) for case in self._ranked], dtype=np.intp)
+        distances = np.array([case.distance for case in self._ranked], dtype=np.float64)
         self.strip.set_model(CaseModel(columns, order, distances))
-        if not self._shown and self.isVisible():
+        if not self._ranked and self.isVisible():
             self.closed.emit()
 
     def _show_row(self, case_row: int) -> None:
-        place = next((p for p, case in enumerate(self._shown) if case.row == case_row), None)
+        place = next((p for p, case in enumerate(self._ranked) if case.row == case_row), None)
         if place is None or self._state.path is None:
             return
         self._place = place
-        case, columns = self._shown[place], self._state.columns
-        self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
+        case, columns = self._ranked[place], self._state.columns
+        self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
         self.previous.setEnabled(place > 0)
-        self.next.setEnabled(place + 1 < len(self._shown))
+        self.next.setEnabled(place + 1 < len(self._ranked))
         index = columns.index_of_row(case_row)
-        self.headers[1].tell(
+        self.headers[1].show_case(
             tr("Rank {rank}", rank=case.rank),
             columns.labels[index],
             columns.finding_name(index),
@@ -202,7 +202,9 @@ class ComparePage(FullPage):
         finding = columns.finding_name(index) if index >= 0 else None
         name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
         code = int(columns.finding[index]) if index >= 0 else -1
-        self.headers[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
+        self.headers[0].show_case(
+            tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), ""
+        )
         if query.image is not None:
             self._open(0, view_images.view_file, query.image)
         elif index >= 0:
@@ -212,7 +214,7 @@ class ComparePage(FullPage):
         before = self._jobs[side]
         if before is not None:
             before.cancel()
-        self.headers[side].tell_problem("")
+        self.headers[side].show_problem("")
         try:
             job = self._context.jobs.run(
                 tr("Opening the image"),
@@ -228,9 +230,9 @@ class ComparePage(FullPage):
         self._jobs[side] = job
         job.done.connect(lambda viewed: self._show(side, viewed))
         job.failed.connect(lambda error: self._fail(side, error))
-        job.ended.connect(lambda: self._ended(side, job))
+        job.ended.connect(lambda: self._clear_job(side, job))
 
-    def _ended(self, side: int, job: Job) -> None:
+    def _clear_job(self, side: int, job: Job) -> None:
         if self._jobs[side] is job:
             self._jobs[side] = None
 
@@ -252,27 +254,27 @@ class ComparePage(FullPage):
         query = self._state.query
         region = query.region if query is not None and side == 0 else None
         path = query.image if query is not None and query.image is not None else Path()
-        what = viewed.case.row if viewed.case is not None else ImageAddress(path)
+        address = viewed.case.row if viewed.case is not None else ImageAddress(path)
         self._synchronising = True
-        pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
+        pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
         pane.go_to(region or viewed.region)
         pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         self._synchronising = False
         if side == 1:
-            self._follow(0)
-        self._tell_facts()
+            self._synchronise(0)
+        self._update_facts()
 
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
         self.panes[side].show_nothing()
-        self.headers[side].tell_problem(str(error))
-        self._tell_facts()
+        self.headers[side].show_problem(str(error))
+        self._update_facts()
 
-    def _tell_facts(self) -> None:
+    def _update_facts(self) -> None:
         query = self._state.query
-        if query is None or not self._shown:
+        if query is None or not self._ranked:
             return
-        case = self._shown[self._place]
+        case = self._ranked[self._place]
         self.facts.show_facts(
             self._state.columns,
             (tr("Query"), tr("Rank {rank}", rank=case.rank)),
@@ -280,10 +282,10 @@ class ComparePage(FullPage):
             (self._viewed[0], self._viewed[1]),
         )
 
-    # Linked
+    # Linked views
 
-    def _follow(self, side: int) -> None:
-        """Do to the other image what was done to this one."""
+    def _synchronise(self, side: int) -> None:
+        """Apply the view of this image to the other one."""
         one, other = self.panes[side].view, self.panes[1 - side].view
         if self._synchronising or not self.linked.isChecked() or one.image is None or other.image is None:
             return
@@ -293,7 +295,7 @@ class ComparePage(FullPage):
             other.set_window(linked_window(one.window_level, one.image, other.image))
         self._synchronising = False
 
-    def _follow_slice(self, side: int) -> None:
+    def _synchronise_slice(self, side: int) -> None:
         one, other = self.panes[side], self.panes[1 - side]
         if self._synchronising or not self.linked.isChecked() or one.place is None or other.place is None:
             return
@@ -310,19 +312,19 @@ class ComparePage(FullPage):
 
     @property
     def drawn(self) -> Region | None:
-        """What was drawn on the ranked case, on the slice it was drawn on."""
+        """The region drawn on the ranked case, with its slice."""
         pane = self.panes[1]
         return pane.placed(pane.view.region.region) if pane.view.editable else None
 
     def search_with_region(self) -> None:
-        """The region drawn on the ranked case becomes the query."""
+        """Search with the region drawn on the ranked case."""
         case, region = self.current_case(), self.drawn
         if case is not None and region is not None:
             self.closed.emit()
             search_operations.submit_query(self._context, Query(case=case, region=region))
 
     def make_menu(self, side: int) -> QMenu:
-        """What can be done with one of the images; deletes itself when it closes."""
+        """The menu of one of the images; it deletes itself when it closes."""
         menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
@@ -339,20 +341,20 @@ class ComparePage(FullPage):
             view.setFocus(Qt.FocusReason.OtherFocusReason)
         elif view.tool == RECTANGLE:
             view.set_tool(SELECT)
-        self._tell_region()
+        self._update_region()
 
-    def _tell_region(self) -> None:
+    def _update_region(self) -> None:
         self.search_region.setVisible(self.drawn is not None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        acts: dict[int, Callable[[], object]] = {
+        actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_Comma: lambda: self.step(-1),
             Qt.Key.Key_Period: lambda: self.step(1),
         }
-        act = acts.get(event.key())
-        if act is None:
+        action = actions.get(event.key())
+        if action is None:
             super().keyPressEvent(event)
         else:
-            act()
+            action()

@@ -1,4 +1,4 @@
-"""Commands and menu entries that make examples and marks of the cases at hand."""
+"""Commands and menu entries for examples and for marking cases of a concept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semblance.core.language import tr
 
 
 class ExampleCommands(QObject):
-    """``selected_cases`` gives the catalogue rows of the cases selected where the keyboard is.
+    """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel.
 
     ``name_requested``: ask for the name of a new concept.
     """
@@ -43,11 +43,11 @@ class ExampleCommands(QObject):
         }
 
     def add_examples(self, *, like: bool) -> None:
-        """The selected cases as positive or negative examples."""
+        """Add the selected cases as positive or negative examples."""
         examples.add_cases(self._context, self._selected_cases(), like=like)
 
     def add_file(self) -> None:
-        """An image from outside, as a positive example."""
+        """Add an image that is not in the library as a positive example."""
         chosen, _ = QFileDialog.getOpenFileName(
             self._parent, tr("Add an image as example"), "", search_operations.FILE_FILTER
         )
@@ -55,15 +55,15 @@ class ExampleCommands(QObject):
             examples.add_file(self._context, Path(chosen), like=True)
 
     def mark(self, *, has: bool | None) -> None:
-        """Mark the cases at hand for the concept that is chosen."""
+        """Mark the selected cases for the selected concept."""
         current = self._concepts.current
         cases = self._ids(self._selected_cases())
         if current is not None and cases:
             self._concepts.mark(current.id, cases, has)
-            self._context.messages.info(_marked(cases, current.name, has))
+            self._context.messages.info(_mark_message(cases, current.name, has))
 
     def fill_menu(self, menu: QMenu, case_row: int) -> None:
-        """Entries for the case the menu is of, and the others chosen with it."""
+        """Add the entries for the case of the menu and the cases selected with it."""
         rows = self._selected_cases()
         rows = rows if case_row in rows else [case_row]
         if self._context.state.search is not None:
@@ -96,9 +96,9 @@ class ExampleCommands(QObject):
         return [columns.ids[index] for row in rows if (index := columns.index_of_row(row)) >= 0]
 
 
-def _marked(cases: Sequence[str], concept: str, has: bool | None) -> str:
-    """What is said of ``cases`` from now on."""
-    told = {"cases": cases[0] if len(cases) == 1 else tr("{n} cases", n=len(cases)), "concept": concept}
+def _mark_message(cases: Sequence[str], concept: str, has: bool | None) -> str:
+    """The message after marking ``cases``."""
+    values = {"cases": cases[0] if len(cases) == 1 else tr("{n} cases", n=len(cases)), "concept": concept}
     if has is None:
-        return tr("{cases}: neither with nor without {concept}.", **told)
-    return tr("{cases}: with {concept}.", **told) if has else tr("{cases}: without {concept}.", **told)
+        return tr("{cases}: neither with nor without {concept}.", **values)
+    return tr("{cases}: with {concept}.", **values) if has else tr("{cases}: without {concept}.", **values)

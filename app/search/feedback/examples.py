@@ -1,4 +1,4 @@
-"""Examples beside the query: cases and images that are, and are not, what is meant."""
+"""Positive and negative examples of the search: cases and images."""
 
 from __future__ import annotations
 
@@ -11,65 +11,67 @@ from semblance.app.shell.state import State
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 
-#: More would move the query to the middle of everything.
-MOST = 40
+#: With more examples the query would move to the centre of all cases.
+MAX_EXAMPLES = 40
 
 
 def examples(state: State) -> tuple[tuple[Query, bool], ...]:
-    """The examples of the present search, each with whether it is a positive one; positive ones first."""
+    """The examples of the current search, each with whether it is positive; positive ones first."""
     search = state.search
     if search is None:
         return ()
     return (*((one, True) for one in search.like), *((one, False) for one in search.unlike))
 
 
-def add(context: Context, wanted: Sequence[Query], *, like: bool) -> None:
-    """``wanted`` become examples, positive or not; those that are examples already change sides."""
+def add(context: Context, queries: Sequence[Query], *, like: bool) -> None:
+    """Add ``queries`` as positive or negative examples. Existing examples change to that side."""
     state = context.state
     if state.search is None or state.query is None:
         context.messages.info(tr("Search with a case or an image first. Examples are added to the query."))
         return
-    fresh = [one for one in dict.fromkeys(wanted) if one != state.query]
-    if not fresh:
-        if wanted:
+    new = [one for one in dict.fromkeys(queries) if one != state.query]
+    if not new:
+        if queries:
             context.messages.info(tr("This is the query itself. Choose another case as an example."))
         return
-    kept = [(one, side) for one, side in examples(state) if one not in fresh]
-    if len(kept) + len(fresh) > MOST:
-        context.messages.info(tr("A search has at most {most} examples. Remove some first.", most=MOST))
+    remaining = [(one, side) for one, side in examples(state) if one not in new]
+    if len(remaining) + len(new) > MAX_EXAMPLES:
+        context.messages.info(
+            tr("A search has at most {most} examples. Remove some first.", most=MAX_EXAMPLES)
+        )
         return
-    _set(context, [*kept, *((one, like) for one in fresh)])
+    _set_examples(context, [*remaining, *((one, like) for one in new)])
 
 
 def add_cases(context: Context, case_rows: Sequence[int], *, like: bool) -> None:
-    """Cases of the library by their catalogue rows."""
+    """Add cases of the library by their catalogue rows."""
     columns = context.state.columns
     found = [index for row in case_rows if (index := columns.index_of_row(row)) >= 0]
     add(context, [Query(case=columns.ids[index]) for index in found], like=like)
 
 
 def add_file(context: Context, path: Path, *, like: bool) -> None:
-    """An image from outside the library."""
+    """Add an image that is not in the library."""
     add(context, [Query(image=path)], like=like)
 
 
-def turn(context: Context, example: Query) -> None:
-    """The other side: a positive example becomes a negative one, and back."""
-    _set(context, [(one, side != (one == example)) for one, side in examples(context.state)])
+def switch_side(context: Context, example: Query) -> None:
+    """Make a positive example negative, or a negative one positive."""
+    _set_examples(context, [(one, side != (one == example)) for one, side in examples(context.state)])
 
 
 def remove(context: Context, example: Query) -> None:
-    """Ask without this example again."""
-    _set(context, [(one, side) for one, side in examples(context.state) if one != example])
+    """Remove an example and rank again."""
+    _set_examples(context, [(one, side) for one, side in examples(context.state) if one != example])
 
 
 def clear(context: Context) -> None:
-    """Ask without any example again."""
-    _set(context, [])
+    """Remove all examples and rank again."""
+    _set_examples(context, [])
 
 
-def _set(context: Context, wanted: Sequence[tuple[Query, bool]]) -> None:
-    sides = [tuple(one for one, side in wanted if side == like) for like in (True, False)]
+def _set_examples(context: Context, queries: Sequence[tuple[Query, bool]]) -> None:
+    sides = [tuple(one for one, side in queries if side == like) for like in (True, False)]
     before = context.state.search
     context.state.change_search(like=sides[0], unlike=sides[1])
     if context.state.search != before:

@@ -1,4 +1,4 @@
-"""The examples beside the query, as small images; cases and files can be dropped among them."""
+"""The examples of the search as small images. Cases and files can be dropped on them."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
 
-TILE, GAP, ACROSS = 44, 8, 6
+TILE, GAP, COLUMNS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
 _HINT = tr("Drop cases here, or press E")
 
 
 class ExamplesSection(QWidget):
-    """Follows the search. A drop on its left half is a positive example, on the right half a negative one."""
+    """Shows the examples. A drop on the left half adds a positive example, on the right half a negative one."""
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None) -> None:
         super().__init__()
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
-        self._outside: dict[Query, QImage | None] = {}
-        self._asked_for: set[Query] = set()
-        self._tiles: list[_Tile] = []
+        self._file_images: dict[Query, QImage | None] = {}
+        self._requested: set[Query] = set()
+        self._tiles: list[_ExampleTile] = []
         self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
@@ -60,56 +60,56 @@ class ExamplesSection(QWidget):
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
-        self._grid.setColumnStretch(ACROSS, 1)
+        self._grid.setColumnStretch(COLUMNS, 1)
         column = vbox(self, spacing=4, margins=(0, 4, 0, 0))
         column.addWidget(self.header)
         column.addLayout(self._grid)
         column.addWidget(self.note)
-        self._sides = _Sides(self)
+        self._sides = _DropSides(self)
         if thumbnails is not None:
-            thumbnails.ready.connect(lambda _rows: self._renew_images())
-        self._state.on_change(Change.SEARCH, self, self._renew)
-        self._state.on_change(Change.RANKING, self, self._tell)
-        self._state.on_change(Change.LIBRARY, self, self._outside.clear)
-        theme_signals.changed.connect(self._renew)
-        self._renew()
+            thumbnails.ready.connect(lambda _rows: self._refresh_images())
+        self._state.on_change(Change.SEARCH, self, self._refresh)
+        self._state.on_change(Change.RANKING, self, self._update_header)
+        self._state.on_change(Change.LIBRARY, self, self._file_images.clear)
+        theme_signals.changed.connect(self._refresh)
+        self._refresh()
 
     @property
     def tiles(self) -> list[QAbstractButton]:
-        """One for each example, positive ones first."""
+        """A tile for each example, positive ones first."""
         return list(self._tiles)
 
-    def _renew(self) -> None:
-        wanted = examples.examples(self._state)
-        if [(tile.example, tile.like) for tile in self._tiles] != list(wanted):
-            had = next((place for place, tile in enumerate(self._tiles) if tile.hasFocus()), None)
+    def _refresh(self) -> None:
+        current = examples.examples(self._state)
+        if [(tile.example, tile.like) for tile in self._tiles] != list(current):
+            focused_place = next((place for place, tile in enumerate(self._tiles) if tile.hasFocus()), None)
             for tile in self._tiles:
                 self._grid.removeWidget(tile)
                 tile.hide()
                 tile.deleteLater()
-            self._tiles = [self._tile(example, like) for example, like in wanted]
+            self._tiles = [self._tile(example, like) for example, like in current]
             for place, tile in enumerate(self._tiles):
-                self._grid.addWidget(tile, place // ACROSS, place % ACROSS)
-            if had is not None and self._tiles:
-                self._tiles[min(had, len(self._tiles) - 1)].setFocus()
-        self._renew_images()
-        self._tell()
+                self._grid.addWidget(tile, place // COLUMNS, place % COLUMNS)
+            if focused_place is not None and self._tiles:
+                self._tiles[min(focused_place, len(self._tiles) - 1)].setFocus()
+        self._refresh_images()
+        self._update_header()
 
-    def _tile(self, example: Query, like: bool) -> _Tile:
-        tile = _Tile(example, self._name(example), like)
+    def _tile(self, example: Query, like: bool) -> _ExampleTile:
+        tile = _ExampleTile(example, self._name(example), like)
         tile.removed.connect(lambda: examples.remove(self._context, example))
-        tile.turned.connect(lambda: examples.turn(self._context, example))
+        tile.side_switched.connect(lambda: examples.switch_side(self._context, example))
         tile.menu_requested.connect(lambda at: self._menu(tile).popup(at))
         tile.clicked.connect(lambda: self._menu(tile).popup(tile.mapToGlobal(QPoint(0, tile.height()))))
         return tile
 
-    def _menu(self, tile: _Tile) -> QMenu:
+    def _menu(self, tile: _ExampleTile) -> QMenu:
         menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         example = tile.example
         menu.addAction(
             tr("Make it a negative example\t−") if tile.like else tr("Make it a positive example\t+"),
-            tile.turned.emit,
+            tile.side_switched.emit,
         )
         menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
@@ -121,36 +121,45 @@ class ExamplesSection(QWidget):
             name = example.image.name
         else:
             index = self._state.columns.index_of_id(example.case or "")
-            there = index >= 0
-            name = self._state.columns.labels[index] if there else tr("{case}, deleted", case=example.case)
+            exists = index >= 0
+            name = self._state.columns.labels[index] if exists else tr("{case}, deleted", case=example.case)
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
-    def _tell(self) -> None:
-        search, asked = self._state.search, self._state.ranked_search
+    def _update_header(self) -> None:
+        search, ranked_search = self._state.search, self._state.ranked_search
         count = len(self._tiles)
         self.setVisible(search is not None)
         self.header.set_note("" if count else _HINT)
         self.header.set_action(tr("Remove all") if count else "")
         problems = []
-        if asked is not None and asked.search.moved and search is not None and search.moved:
-            if asked.refused is not None:
-                problems.append(tr("The search continues without them. {why}", why=str(asked.refused)))
-            problems += map(translate, asked.left_out)
+        if (
+            ranked_search is not None
+            and ranked_search.search.is_shifted
+            and search is not None
+            and search.is_shifted
+        ):
+            if ranked_search.refused is not None:
+                problems.append(
+                    tr("The search continues without them. {why}", why=str(ranked_search.refused))
+                )
+            problems += map(translate, ranked_search.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 
     # Images
 
-    def _renew_images(self) -> None:
+    def _refresh_images(self) -> None:
         for tile in self._tiles:
             tile.show_image(*self._image(tile.example))
 
     def _image(self, example: Query) -> tuple[QImage | None, bool]:
-        """The image, and whether there never will be one."""
+        """The image, and whether there is none at all."""
         if example.image is not None:
-            if example not in self._asked_for:
+            if example not in self._requested:
                 self._fetch(example)
-            return self._outside.get(example), example in self._outside and self._outside[example] is None
+            return self._file_images.get(example), example in self._file_images and self._file_images[
+                example
+            ] is None
         index = self._state.columns.index_of_id(example.case or "")
         if index < 0:
             return None, True
@@ -160,15 +169,15 @@ class ExamplesSection(QWidget):
         return self._thumbnails.get(row), bool(self._thumbnails.problem(row))
 
     def _fetch(self, example: Query) -> None:
-        self._asked_for.add(example)
+        self._requested.add(example)
         job = self._context.jobs.run(
             tr("Thumbnail"), card_images.file_image, example.image, 2 * TILE, lane=Lane.READ, quiet=True
         )
 
         def show(found: CardImage | None) -> None:
             pixels = None if found is None else found.pixels
-            self._outside[example] = None if pixels is None else as_image(pixels)
-            self._renew_images()
+            self._file_images[example] = None if pixels is None else as_image(pixels)
+            self._refresh_images()
 
         job.done.connect(show)
         job.failed.connect(lambda _error: show(None))
@@ -176,13 +185,13 @@ class ExamplesSection(QWidget):
     # Dropping
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self._state.search is not None and _carried(event):
+        if self._state.search is not None and _has_example(event):
             event.acceptProposedAction()
-            self._sides.over(event.position().x())
+            self._sides.show_side(event.position().x())
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         event.acceptProposedAction()
-        self._sides.over(event.position().x())
+        self._sides.show_side(event.position().x())
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self._sides.hide()
@@ -198,22 +207,22 @@ class ExamplesSection(QWidget):
             examples.add_file(self._context, path, like=like)
 
 
-def _carried(event: QDropEvent) -> bool:
+def _has_example(event: QDropEvent) -> bool:
     return dragged_case(event.mimeData()) is not None or dropped_file(event.mimeData()) is not None
 
 
-class _Sides(QWidget):
-    """Shown while something hovers: which half makes what of it."""
+class _DropSides(QWidget):
+    """Shown during a drag: the left half adds a positive example, the right half a negative one."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._under, self._like = parent, True
+        self._section, self._like = parent, True
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def over(self, x: float) -> None:
-        self._like = x < self._under.width() / 2
-        self.setGeometry(self._under.rect())
+    def show_side(self, x: float) -> None:
+        self._like = x < self._section.width() / 2
+        self.setGeometry(self._section.rect())
         self.show()
         self.raise_()
         self.update()
@@ -232,25 +241,25 @@ class _Sides(QWidget):
         painter.end()
 
 
-class _Tile(QAbstractButton):
-    """One example: its image, + or −, and a cross while the mouse or the keyboard is on it."""
+class _ExampleTile(QAbstractButton):
+    """One example: its image, + or −, and a cross while it has the mouse or the focus."""
 
     removed = Signal()
-    turned = Signal()
+    side_switched = Signal()
     menu_requested = Signal(QPoint)
 
     def __init__(self, example: Query, name: str, like: bool) -> None:
         super().__init__()
         self.example, self.like = example, like
         self._image: QImage | None = None
-        self._gone = False
+        self._missing = False
         if like:
             self.setAccessibleName(tr("Positive example {name}", name=name))
-            head = tr("Positive example: {name}", name=name)
+            tip = tr("Positive example: {name}", name=name)
         else:
             self.setAccessibleName(tr("Negative example {name}", name=name))
-            head = tr("Negative example: {name}", name=name)
-        self.setToolTip(f"{head}\n{tr('+ or − changes the side, Del removes the example')}")
+            tip = tr("Negative example: {name}", name=name)
+        self.setToolTip(f"{tip}\n{tr('+ or − changes the side, Del removes the example')}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -260,13 +269,13 @@ class _Tile(QAbstractButton):
     def sizeHint(self) -> QSize:
         return QSize(theme().px(TILE), theme().px(TILE))
 
-    def show_image(self, image: QImage | None, gone: bool) -> None:
-        self._image, self._gone = image, gone
+    def show_image(self, image: QImage | None, missing: bool) -> None:
+        self._image, self._missing = image, missing
         self.update()
 
     @property
     def cross(self) -> QRect:
-        """Where a click removes it."""
+        """The rectangle of the cross, where a click removes the example."""
         side = theme().px(_CROSS)
         return QRect(self.width() - side, 0, side, side)
 
@@ -281,7 +290,7 @@ class _Tile(QAbstractButton):
             self.removed.emit()
         elif event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Minus):
             if (event.key() == Qt.Key.Key_Plus) != self.like:
-                self.turned.emit()
+                self.side_switched.emit()
         else:
             super().keyPressEvent(event)
 
@@ -295,7 +304,7 @@ class _Tile(QAbstractButton):
             place = QRect(QPoint(0, 0), size)
             place.moveCenter(self.rect().center())
             painter.drawImage(place, self._image)
-        elif self._gone:
+        elif self._missing:
             side = theme().px(16)
             painter.drawPixmap(
                 (self.width() - side) // 2,

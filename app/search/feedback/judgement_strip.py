@@ -1,4 +1,4 @@
-"""The last judgements at the foot of the Query panel, and a way to take the newest back."""
+"""The last judgements at the bottom of the Query panel, and a button that undoes the newest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.search.feedback import refine_metric
-from semblance.app.search.feedback.ledger_model import LedgerRow, LedgerRows
+from semblance.app.search.feedback.ledger_model import LedgerModel, LedgerRow
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.state import Change
@@ -17,48 +17,48 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 
-IMAGE, STEP = 32, 68
-_ICONS = {Kind.ALIKE: "plus", Kind.NOT_ALIKE: "minus", Kind.CLOSER: "target"}
+IMAGE, SPACING = 32, 68
+_ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus", JudgementKind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):
-    """Seen while judgements are in force; ``list_requested``: show all of them."""
+    """Visible while judgements are in force. ``list_requested``: show all of them."""
 
     list_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state = context.state
-        self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
-        self.head.action_requested.connect(lambda: refine_metric.undo(context))
-        self.images = _Images(thumbnails)
+        self.header = SectionHeader(tr("Judgements"), action=tr("Undo last"))
+        self.header.action_requested.connect(lambda: refine_metric.undo(context))
+        self.images = _JudgementImages(thumbnails)
         self.images.clicked.connect(self.list_requested)
         column = vbox(self, spacing=4)
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addWidget(self.images)
-        self._state.on_change(Change.RANKING | Change.LIBRARY, self, self._renew)
-        self._renew()
+        self._state.on_change(Change.RANKING | Change.LIBRARY, self, self._refresh)
+        self._refresh()
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         state, judged = self._state, self._state.judgement_count
         self.setVisible(judged > 0)
         if state.ranked_search is None or not judged:
             return
-        rows = LedgerRows()
+        rows = LedgerModel()
         in_force = [entry for entry in state.ranked_search.entries if entry.undone is None]
-        rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
+        rows.show(state.search, in_force[-_JudgementImages.MAX_IMAGES :], (), state.columns)
         ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
-        self.head.set_note(format_number(judged, ","))
-        self.head.set_action_enabled(state.library is not None and state.library.writable)
+        self.header.set_note(format_number(judged, ","))
+        self.header.set_action_enabled(state.library is not None and state.library.writable)
 
 
-class _Images(QWidget):
-    """The newest judgements, as many as there is room for."""
+class _JudgementImages(QWidget):
+    """Draws the newest judgements, as many as fit."""
 
-    MOST = 12
+    MAX_IMAGES = 12
     clicked = Signal()
 
     def __init__(self, thumbnails: ThumbnailSource) -> None:
@@ -70,15 +70,15 @@ class _Images(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_rows(self, rows: list[tuple[LedgerRow, int]]) -> None:
-        """Judgements with the rank their case has now, 0 where it has none among those shown."""
+        """Show judgements with the current rank of their cases; 0 for a case that is not in the ranking."""
         self._rows = rows
-        words = ". ".join(row.words for row, _ in rows)
-        self.setAccessibleName(tr("The last judgements: {judgements}", judgements=words))
-        self.setToolTip("\n".join(row.words for row, _ in rows))
+        sentences = ". ".join(row.sentence for row, _ in rows)
+        self.setAccessibleName(tr("The last judgements: {judgements}", judgements=sentences))
+        self.setToolTip("\n".join(row.sentence for row, _ in rows))
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(STEP) * 3, theme().px(IMAGE))
+        return QSize(theme().px(SPACING) * 3, theme().px(IMAGE))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.clicked.emit()
@@ -87,8 +87,8 @@ class _Images(QWidget):
         painter, tokens, side = QPainter(self), theme(), theme().px(IMAGE)
         ratio = self.devicePixelRatioF()
         for place, (row, rank) in enumerate(self._rows):
-            x = place * tokens.px(STEP)
-            if x + tokens.px(STEP) > self.width() + tokens.px(8):
+            x = place * tokens.px(SPACING)
+            if x + tokens.px(SPACING) > self.width() + tokens.px(8):
                 break
             square = QRect(x, 0, side, side)
             painter.fillRect(square, colour(tokens.image_well))
@@ -96,11 +96,11 @@ class _Images(QWidget):
             if image is not None:
                 _draw(painter, image, square, ratio)
             size = tokens.px(16)
-            fill = tokens.tool_on if row.judgement.kind != Kind.CLOSER else "none"
-            sign = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
-            painter.drawPixmap(x + side + 6, 1, sign)
-            where = QRect(x + side + 8, size, tokens.px(28), side - size)
-            text_cache(SMALL).draw(painter, where, str(rank) if rank else "", tokens.third)
+            fill = tokens.tool_on if row.judgement.kind != JudgementKind.CLOSER else "none"
+            icon = icon_pixmap(_ICONS[row.judgement.kind], size, tokens.accent, ratio, fill)
+            painter.drawPixmap(x + side + 6, 1, icon)
+            rank_rect = QRect(x + side + 8, size, tokens.px(28), side - size)
+            text_cache(SMALL).draw(painter, rank_rect, str(rank) if rank else "", tokens.third)
         painter.end()
 
 

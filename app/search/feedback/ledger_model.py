@@ -13,10 +13,10 @@ from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.searches.contradictions import Contradiction
 from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import key_of_query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.refine_metric import judged_query_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.
@@ -26,13 +26,13 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """A judgement in words; ``case`` and ``other`` are catalogue rows, -1 where there is none or it is gone.
+    """A judgement for display; ``case`` and ``other`` are catalogue rows, -1 for none or a deleted case.
 
-    ``names``: what its case, the other one and its query are called. ``of_query``: it is about what is asked
-    now. ``against``: what disagrees with it.
+    ``names``: names of its case, the other case and its query. ``of_query``: it belongs to the current query.
+    ``against``: the contradictions it is part of.
     """
 
-    entry: Entry
+    entry: LedgerEntry
     case: int
     other: int
     names: tuple[str, str, str]
@@ -52,12 +52,12 @@ class LedgerRow:
         return self.entry.undone is not None
 
     @property
-    def said(self) -> str:
-        """What was said, without the case it was said of."""
+    def relation(self) -> str:
+        """The judgement without its case, as in "like the query"."""
         one = self.judgement
-        if one.kind == Kind.CLOSER:
+        if one.kind == JudgementKind.CLOSER:
             return tr("closer than")
-        if one.kind == Kind.ALIKE:
+        if one.kind == JudgementKind.ALIKE:
             return tr("like {query}", query=self.query)
         return tr("not like {query}", query=self.query)
 
@@ -66,26 +66,30 @@ class LedgerRow:
         return tr("the query") if self.of_query else self.names[2]
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The whole judgement in one sentence."""
         case, other, _ = self.names
-        if self.judgement.kind == Kind.CLOSER:
+        if self.judgement.kind == JudgementKind.CLOSER:
             if self.of_query:
                 return tr("{case} is closer to the query than {other}", case=case, other=other)
             return tr("{case} is closer to {query} than {other}", case=case, query=self.query, other=other)
-        return tr("{case} is {said}", case=case, said=self.said)
+        return tr("{case} is {relation}", case=case, relation=self.relation)
 
 
-class _Rows(Sequence[LedgerRow]):
-    """Rows made when they are looked at: a ledger may hold ten thousand, of which a dozen are seen."""
+class _LedgerSequence(Sequence[LedgerRow]):
+    """Makes rows on demand: a ledger may have ten thousand entries, of which a dozen are visible."""
 
     def __init__(
-        self, entries: Sequence[Entry], found: Sequence[Contradiction], columns: CaseColumns, query: str
+        self,
+        entries: Sequence[LedgerEntry],
+        contradictions: Sequence[Contradiction],
+        columns: CaseColumns,
+        query: str,
     ) -> None:
         self._entries, self._columns, self._query = entries[::-1], columns, query
-        self._made: dict[int, LedgerRow] = {}
+        self._cache: dict[int, LedgerRow] = {}
         self._against: dict[int, list[Contradiction]] = {}
-        for one in found:
+        for one in contradictions:
             for key in one.entries:
                 self._against.setdefault(key, []).append(one)
 
@@ -102,20 +106,20 @@ class _Rows(Sequence[LedgerRow]):
         if not -len(self) <= place < len(self):
             raise IndexError(place)
         at = place % len(self)
-        if at not in self._made:
-            self._made[at] = self._make(self._entries[at])
-        return self._made[at]
+        if at not in self._cache:
+            self._cache[at] = self._make_row(self._entries[at])
+        return self._cache[at]
 
     def ids(self) -> list[int]:
-        """Of all entries, without making their rows."""
+        """Ids of all entries, without making their rows."""
         return [entry.id for entry in self._entries]
 
-    def _make(self, entry: Entry) -> LedgerRow:
+    def _make_row(self, entry: LedgerEntry) -> LedgerRow:
         one = entry.judgement
         names = (self._name(one.case), self._name(one.other), self._name(one.query))
         against = tuple(self._against.get(entry.id, ()))
         return LedgerRow(
-            entry, self._row(one.case), self._row(one.other), names, one.asked == self._query, against
+            entry, self._row(one.case), self._row(one.other), names, one.query_key == self._query, against
         )
 
     def _row(self, case: str | None) -> int:
@@ -124,50 +128,52 @@ class _Rows(Sequence[LedgerRow]):
 
     def _name(self, case: str | None) -> str:
         index = self._columns.index_of_id(case) if case is not None else NONE
-        return self._columns.labels[index] if index >= 0 else _short(case or "")
+        return self._columns.labels[index] if index >= 0 else _short_name(case or "")
 
 
-class LedgerRows(QAbstractListModel):
-    """Judgements of one search in rows, those undone among them."""
+class LedgerModel(QAbstractListModel):
+    """The judgements of one search in rows, including undone ones."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.rows = _Rows((), (), no_cases(), "")
-        self._places: dict[int, int] = {}
-        #: What each judgement does to the ranking, in words; and the same as short as a row is wide.
+        self.rows = _LedgerSequence((), (), no_cases(), "")
+        self._positions: dict[int, int] = {}
+        #: How each judgement changes the ranking, as text, and in a short form for a row.
         self.influences: Mapping[int, str] = {}
         self.short_influences: Mapping[int, str] = {}
 
     def show(
         self,
         search: Search | None,
-        entries: Sequence[Entry],
-        found: Sequence[Contradiction],
+        entries: Sequence[LedgerEntry],
+        contradictions: Sequence[Contradiction],
         columns: CaseColumns,
     ) -> None:
-        """Show the ``entries`` of ``search``; ``found`` is what in them disagrees."""
-        rows = _Rows(entries, found, columns, judged_query_key(search) if search is not None else "")
+        """Show the ``entries`` of ``search`` and the ``contradictions`` among them."""
+        rows = _LedgerSequence(
+            entries, contradictions, columns, key_of_query(search.query) if search is not None else ""
+        )
         places = {key: place for place, key in enumerate(rows.ids())}
-        if list(places) == list(self._places):
-            # The place in the list stays where it was looked at.
+        if list(places) == list(self._positions):
+            # The selection and the scroll position stay unchanged.
             self.rows = rows
             if len(rows):
                 self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
             return
         self.beginResetModel()
-        self.rows, self._places = rows, places
+        self.rows, self._positions = rows, places
         self.endResetModel()
 
-    def show_influences(self, found: Sequence[Influence], columns: CaseColumns, k: int) -> None:
-        """Say of each judgement what it does to the first ``k`` ranks; an empty list says nothing."""
-        self.influences = {one.entry: _influence(one, columns, k) for one in found}
-        self.short_influences = {one.entry: _short_influence(one, k) for one in found}
+    def show_influences(self, contradictions: Sequence[Influence], columns: CaseColumns, k: int) -> None:
+        """Show how each judgement changes the first ``k`` ranks; hide it for an empty list."""
+        self.influences = {one.entry: _influence(one, columns, k) for one in contradictions}
+        self.short_influences = {one.entry: _short_influence(one, k) for one in contradictions}
         if len(self.rows):
             self.dataChanged.emit(self.index(0), self.index(len(self.rows) - 1))
 
     def place_of(self, entry: int) -> int:
-        """Where a judgement stands, -1 where it does not."""
-        return self._places.get(entry, NONE)
+        """The position of a judgement in the list, or -1."""
+        return self._positions.get(entry, NONE)
 
     def row_of(self, entry: int) -> LedgerRow | None:
         place = self.place_of(entry)
@@ -184,12 +190,12 @@ class LedgerRows(QAbstractListModel):
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             state = tr(", undone") if row.undone else tr(", contradicts") if row.against else ""
-            return f"{row.words}{state}"
+            return f"{row.sentence}{state}"
         return None
 
 
 def ago(time: str, now: datetime | None = None) -> str:
-    """How long ago an ISO 8601 ``time`` was: "now", "4 min", "2 h", "3 d"; empty where it tells nothing."""
+    """How long ago an ISO 8601 ``time`` was: "now", "4 min", "2 h", "3 d"; empty if it is not a time."""
     try:
         then = datetime.fromisoformat(time)
     except ValueError:
@@ -219,6 +225,6 @@ def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
     return tr("moves {n} of {k}, most {shift} ({case})", n=one.moved, k=k, shift=shift, case=case)
 
 
-def _short(query: str) -> str:
-    """A query's name: of an image from outside its file."""
+def _short_name(query: str) -> str:
+    """The name of a query: for an image that is not in the library its file name."""
     return query.replace("\\", "/").rpartition("/")[2] or query

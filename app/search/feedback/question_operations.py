@@ -1,31 +1,31 @@
-"""Ask me next: fetching questions, keeping answers, and the score that follows them."""
+"""Ask me next: fetch questions, save answers, and score the refined metric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from semblance.app.search.feedback import refine_metric as judging
+from semblance.app.search.feedback import refine_metric as judgements
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.searches.questions import Answer, judgements_of
+from semblance.core.searches.questions import Answer, answer_judgements
 from semblance.core.workflows.searches import next_question, refine_metric
 from semblance.core.workflows.searches.next_question import CaseQuestion
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 
-def ask(
+def fetch_question(
     context: Context,
     then: Callable[[CaseQuestion | None], None],
     failed: Callable[[SemblanceError], None],
     *,
-    passed: Sequence[str] = (),
-    about: str | None = None,
+    skipped: Sequence[str] = (),
+    query: str | None = None,
     across_queries: bool = False,
     channel: str = "question",
 ) -> Job | None:
-    """The next question about the query, or ``about`` another; it ``moves_on`` where that teaches more."""
+    """Fetch the next question about the query; with ``across_queries`` about any query, preferably ``query``."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -35,8 +35,8 @@ def ask(
         function,
         state.path,
         state.search,
-        list(passed),
-        about=about,
+        list(skipped),
+        about=query,
         lane=Lane.SEARCH,
         channel=channel,
         quiet=True,
@@ -46,13 +46,15 @@ def ask(
     return job
 
 
-def answer(context: Context, asked: CaseQuestion, given: Answer) -> Job | None:
-    """Keep the two judgements that an answer is, and follow them."""
-    return judging.judge(context, judgements_of(given, asked.query, asked.first, asked.second))
+def save_answer(context: Context, question: CaseQuestion, answer: Answer) -> Job | None:
+    """Save the two judgements of an answer and rank again."""
+    return judgements.judge(
+        context, answer_judgements(answer, question.query, question.first, question.second)
+    )
 
 
 def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
-    """A point of the curve of clicks: how the refined metric does on what nobody trained on or judged."""
+    """Score the refined metric for a point of the learning curve."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -62,7 +64,7 @@ def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], No
         state.path,
         state.search,
         lane=Lane.SEARCH,
-        channel="curve of clicks",
+        channel="learning curve",
         quiet=True,
     )
     job.done.connect(then)

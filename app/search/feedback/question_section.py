@@ -19,7 +19,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 
-#: Keys of the answers, here and in full size.
+#: Keys of the answers, here and on the full-size page.
 KEYS: dict[int, Answer | None] = {
     Qt.Key.Key_Left: Answer.FIRST,
     Qt.Key.Key_Right: Answer.SECOND,
@@ -30,29 +30,29 @@ KEYS: dict[int, Answer | None] = {
 
 
 class QuestionSection(QWidget):
-    """Follows the search. ``full_size_requested``: ask in full size, one question after another."""
+    """Asks about the current search. ``full_size_requested``: ask on the full-size page."""
 
     full_size_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
-        self.questions = QuestionSession(context, across_queries=False, parent=self)
+        self.session = QuestionSession(context, across_queries=False, parent=self)
         self.setAccessibleName(tr("Which case is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
-        self.head = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
+        self.header = SectionHeader(tr("Which case is like the query?"), action=tr("Ask me next"))
         self.query = ImageButton(tr("Query"))
-        self.query.set_still()
+        self.query.set_inert()
         self.first = ImageButton(tr("Left"), "←")
         self.second = ImageButton(tr("Right"), "→")
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
         self.skip = QPushButton(tr("Skip"))
-        self.told = WrappedLabel(role="second")
+        self.message = WrappedLabel(role="second")
         self._lay_out()
-        # After the ranking was painted: it is what a click is waiting for.
-        self._soon = one_shot(self, self._follow)
+        # After the ranking is painted, because the user waits for that.
+        self._refresh_timer = one_shot(self, self._refresh)
         self._connect()
         self._show()
 
@@ -83,58 +83,58 @@ class QuestionSection(QWidget):
         answers = hbox(self._answers, spacing=6)
         for button in (self.both, self.neither, self.skip):
             answers.addWidget(button, 1)
-        inside = vbox(spacing=8, margins=(12, 8, 12, 10))
-        for widget in (self.head, self._images, self._answers, self.told):
-            inside.addWidget(widget)
+        content = vbox(spacing=8, margins=(12, 8, 12, 10))
+        for widget in (self.header, self._images, self._answers, self.message):
+            content.addWidget(widget)
         column = vbox(self)
-        column.addLayout(inside)
+        column.addLayout(content)
         column.addWidget(HLine())
 
     def _connect(self) -> None:
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
         for button, given in (*answers, (self.neither, Answer.NEITHER), (self.skip, None)):
-            button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
-        self.head.action_requested.connect(self.full_size_requested)
-        self.questions.changed.connect(self._show)
+            button.clicked.connect(lambda _=False, given=given: self.session.answer(given))
+        self.header.action_requested.connect(self.full_size_requested)
+        self.session.changed.connect(self._show)
         self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
         state = self._state
-        state.on_change(Change.RANKING | Change.REFUSAL | Change.SEARCH, self, self._later)
+        state.on_change(Change.RANKING | Change.REFUSAL | Change.SEARCH, self, self._schedule_refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._later()
+        self._schedule_refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._soon.stop()
+        self._refresh_timer.stop()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in KEYS and self.questions.question is not None:
-            self.questions.answer(KEYS[event.key()])
+        if event.key() in KEYS and self.session.question is not None:
+            self.session.answer(KEYS[event.key()])
         else:
             super().keyPressEvent(event)
 
-    def _later(self) -> None:
+    def _schedule_refresh(self) -> None:
         if self.isVisible():
-            self._soon.start()
+            self._refresh_timer.start()
 
-    def _follow(self) -> None:
+    def _refresh(self) -> None:
         if self._state.ranking is not None:
-            self.questions.begin()
+            self.session.start()
         self._show()
 
     def _show(self) -> None:
-        asked, problem = self.questions.question, self.questions.problem
-        self._images.setVisible(asked is not None or self.questions.waiting)
-        self._answers.setVisible(asked is not None)
-        words = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
-        self.told.setText(words)
-        self.told.setVisible(bool(words))
+        question, problem = self.session.question, self.session.problem
+        self._images.setVisible(question is not None or self.session.waiting)
+        self._answers.setVisible(question is not None)
+        text = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
         self._draw()
 
     def _draw(self) -> None:
-        asked = self.questions.question
-        cases = (asked.query, asked.first, asked.second) if asked else (None, None, None)
+        question = self.session.question
+        cases = (question.query, question.first, question.second) if question else (None, None, None)
         columns = self._state.columns
         for button, case in zip((self.query, self.first, self.second), cases, strict=True):
             index = -1 if case is None else columns.index_of_id(case)

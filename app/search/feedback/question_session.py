@@ -1,4 +1,4 @@
-"""Ask me next as a conversation: the question now, the one after it, and what was answered."""
+"""A session of Ask me next: the current question, the next one, and the answers so far."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.searches.next_question import CaseQuestion
 
-#: Library, metric, groups left out, query and ledger that questions are about; others begin anew.
+#: Library, metric, excluded groups, query and ledger of the questions. If one changes, a new session starts.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """Why there is no question, in words."""
+class NoQuestion:
+    """Why there is no question."""
 
     title: str
     text: str = ""
 
 
 class QuestionSession(QObject):
-    """``changed``: another question is there, or none. ``prepared``: so is the one after it.
+    """``changed``: there is another question, or none. ``prepared``: the next question is ready too.
 
-    The next question is fetched while a person looks at this one, so it knows the answers but the last.
+    The next question is fetched while the current one is shown, so it does not depend on the current answer.
     """
 
     changed = Signal()
@@ -40,20 +40,20 @@ class QuestionSession(QObject):
     def __init__(self, context: Context, *, across_queries: bool, parent: QObject | None = None) -> None:
         """``moves_on``: to other queries where they teach more."""
         super().__init__(parent)
-        self._context, self._state, self._moves_on = context, context.state, across_queries
+        self._context, self._state, self._across_queries = context, context.state, across_queries
         self._key: _Key = (None, "", (), None, "")
         self._job: Job | None = None
         self._answered: list[tuple[CaseQuestion, bool]] = []
-        self._passed: list[str] = []
-        self._ended = False
+        self._skipped: list[str] = []
+        self._exhausted = False
         self.question: CaseQuestion | None = None
         self.next: CaseQuestion | None = None
-        self.problem: Nothing | None = None
+        self.problem: NoQuestion | None = None
 
     @property
     def answered(self) -> int:
-        """Questions answered since it began; those passed over do not count."""
-        return sum(said for _, said in self._answered)
+        """Number of questions answered in this session, without the skipped ones."""
+        return sum(answered_it for _, answered_it in self._answered)
 
     @property
     def can_undo(self) -> bool:
@@ -61,50 +61,50 @@ class QuestionSession(QObject):
 
     @property
     def waiting(self) -> bool:
-        """Whether a question is on its way and none is there."""
+        """Whether a question is being fetched and none is shown."""
         return self.question is None and self._job is not None
 
-    def begin(self) -> None:
-        """Follow what is asked now; goes on where it was if that is the same."""
-        key = self._now()
+    def start(self) -> None:
+        """Start a session for the current search, or continue it if the search is the same."""
+        key = self._current_key()
         if key != self._key or (self.question is None and self._job is None):
             self._reset(key)
             self._fetch()
-        self._leave_judged()
+        self._drop_judged()
 
-    def answer(self, given: Answer | None) -> None:
-        """Keep an answer, or pass the question over, and show the next."""
-        asked = self.question
-        if asked is None or self._now() != self._key:
+    def answer(self, answer_given: Answer | None) -> None:
+        """Save an answer, or skip the question for ``None``, and show the next."""
+        question = self.question
+        if question is None or self._current_key() != self._key:
             return
-        if given is None:
-            self._passed += [asked.first, asked.second]
-        elif question_operations.answer(self._context, asked, given) is None:
+        if answer_given is None:
+            self._skipped += [question.first, question.second]
+        elif question_operations.save_answer(self._context, question, answer_given) is None:
             return
-        self._answered.append((asked, given is not None))
+        self._answered.append((question, answer_given is not None))
         self.question, self.next = self.next, None
-        if self.question is None and self._ended:
-            self._tell_end()
+        if self.question is None and self._exhausted:
+            self._show_end()
         self._fetch()
         self.changed.emit()
 
     def undo(self) -> None:
-        """Take the last answer back and ask that question again."""
+        """Undo the last answer and ask its question again."""
         if not self._answered:
             return
-        asked, said = self._answered.pop()
-        if said:
+        question, answered_it = self._answered.pop()
+        if answered_it:
             refine_metric.undo(self._context)
         else:
-            self._passed = [case for case in self._passed if case not in (asked.first, asked.second)]
+            self._skipped = [case for case in self._skipped if case not in (question.first, question.second)]
         self.next = self.question
-        self.question, self.problem = asked, None
+        self.question, self.problem = question, None
         if self.next is None:
-            self._ended = False
+            self._exhausted = False
             self._fetch()
         self.changed.emit()
 
-    def _now(self) -> _Key:
+    def _current_key(self) -> _Key:
         search = self._state.search
         if search is None:
             return self._state.path, "", (), None, ""
@@ -115,26 +115,26 @@ class QuestionSession(QObject):
             self._job.cancel()
         self._key, self._job = key, None
         self.question = self.next = None
-        self._answered, self._passed, self._ended = [], [], False
-        self.problem = self._why_not()
+        self._answered, self._skipped, self._exhausted = [], [], False
+        self.problem = self._find_problem()
         self.changed.emit()
 
-    def _why_not(self) -> Nothing | None:
+    def _find_problem(self) -> NoQuestion | None:
         state = self._state
         if state.library is not None and not state.library.writable:
-            return Nothing(
+            return NoQuestion(
                 tr("This library is read-only"),
                 tr("Answers cannot be saved, because of another window or the permissions of the folder."),
             )
         if state.refusal is not None:
-            return Nothing(state.refusal.message, state.refusal.hint)
+            return NoQuestion(state.refusal.message, state.refusal.hint)
         if state.search is None:
-            return Nothing(
+            return NoQuestion(
                 tr("Search with a case first"), tr("The questions ask which cases are like the query.")
             )
         query = state.search.query
-        if not self._moves_on and (query.case is None or query.region is not None):
-            return Nothing(
+        if not self._across_queries and (query.case is None or query.region is not None):
+            return NoQuestion(
                 tr("Questions need a whole case of the library"),
                 tr(
                     "The query is a region, or an image that is not in the library. Ask me next asks about "
@@ -144,36 +144,36 @@ class QuestionSession(QObject):
         return None
 
     def _fetch(self) -> None:
-        """The question to show, or the one after it."""
-        if self.problem is not None or self._ended or self._job is not None or self.next is not None:
+        """Fetch the question to show, or the next one."""
+        if self.problem is not None or self._exhausted or self._job is not None or self.next is not None:
             return
         key, shown = self._key, self.question
-        passed = [*self._passed, *((shown.first, shown.second) if shown else ())]
-        about = shown.query if shown else (self._answered[-1][0].query if self._answered else None)
-        job = question_operations.ask(
+        skipped = [*self._skipped, *((shown.first, shown.second) if shown else ())]
+        query = shown.query if shown else (self._answered[-1][0].query if self._answered else None)
+        job = question_operations.fetch_question(
             self._context,
-            lambda found: self._take(found) if self._key == key else None,
+            lambda found: self._receive(found) if self._key == key else None,
             lambda error: self._fail(error) if self._key == key else None,
-            passed=passed,
-            about=about if self._moves_on else None,
-            across_queries=self._moves_on,
-            channel=f"question {self._moves_on}",
+            skipped=skipped,
+            query=query if self._across_queries else None,
+            across_queries=self._across_queries,
+            channel=f"question {self._across_queries}",
         )
         self._job = job
         if job is not None:
-            job.ended.connect(lambda: self._over(job))
+            job.ended.connect(lambda: self._clear_job(job))
 
-    def _over(self, job: Job) -> None:
+    def _clear_job(self, job: Job) -> None:
         if self._job is job:
             self._job = None
-            # Answered while it was on its way: now the one after it.
+            # The question was answered in the meantime: fetch the next one.
             self._fetch()
 
-    def _take(self, found: CaseQuestion | None) -> None:
+    def _receive(self, found: CaseQuestion | None) -> None:
         if found is None:
-            self._ended = True
+            self._exhausted = True
             if self.question is None:
-                self._tell_end()
+                self._show_end()
                 self.changed.emit()
         elif self.question is None:
             self.question = found
@@ -182,30 +182,30 @@ class QuestionSession(QObject):
             self.next = found
             self.prepared.emit()
 
-    def _tell_end(self) -> None:
-        self.problem = Nothing(
+    def _show_end(self) -> None:
+        self.problem = NoQuestion(
             tr("All cases were judged") if self._state.judgement_count else tr("No questions left"),
             tr("Questions use training data of patients other than the query's."),
         )
 
     def _fail(self, error: SemblanceError) -> None:
-        self._ended = True
+        self._exhausted = True
         if self.question is None:
-            self.problem = Nothing(error.message, error.hint)
+            self.problem = NoQuestion(error.message, error.hint)
             self.changed.emit()
 
-    def _leave_judged(self) -> None:
-        """A case asked about that was judged otherwise meanwhile is asked about no more."""
-        asked, shown = self._state.ranked_search, self.question
-        if asked is None or shown is None or self._job is not None:
+    def _drop_judged(self) -> None:
+        """Drop a question about a case that was judged elsewhere in the meantime."""
+        ranked_search, shown = self._state.ranked_search, self.question
+        if ranked_search is None or shown is None or self._job is not None:
             return
         judged = {
             entry.judgement.case
-            for entry in asked.entries
+            for entry in ranked_search.entries
             if entry.undone is None and entry.judgement.query == shown.query
         }
         if judged & {shown.first, shown.second}:
             self.question, self.next = None, None
-            self._ended = False
+            self._exhausted = False
             self._fetch()
             self.changed.emit()

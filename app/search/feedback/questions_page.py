@@ -1,4 +1,4 @@
-"""The page "Ask me next": three images large, answered by keys, and the curve that grows as one clicks."""
+"""The page "Ask me next": three large images, answers by keys, and the learning curve."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _NAMES = (tr("Query"), tr("Left"), tr("Right"))
 
 
 class QuestionsPage(FullPage):
-    """Follows the search; ``closed`` when the person goes back to the ranking."""
+    """Asks about the current search. ``closed``: the user goes back to the similar cases."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
-        self.questions = QuestionSession(context, across_queries=True, parent=self)
-        #: Images opened, or why there is none, by case.
+        self.session = QuestionSession(context, across_queries=True, parent=self)
+        #: Images, or the reason why there is none, by case.
         self._opened: dict[str, ViewedImage | str] = {}
         self._opening: dict[str, Job] = {}
         self._shown: list[str | None] = [None, None, None]
@@ -52,7 +52,7 @@ class QuestionsPage(FullPage):
         self.panes = [ImagePane(context.jobs, share=1 / 3) for _ in _NAMES]
         for pane, name in zip(self.panes, _NAMES, strict=True):
             pane.view.setAccessibleName(name)
-        self.headers = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
+        self.headers = [_QuestionHeader(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
             Answer.FIRST: QPushButton(tr("Left  ←")),
             Answer.BOTH: QPushButton(tr("Both  B")),
@@ -62,10 +62,10 @@ class QuestionsPage(FullPage):
         }
         self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
-        self.side = LearningProgress()
+        self.progress = LearningProgress()
         self._empty = EmptyState()
         self._lay_out()
-        self._soon = one_shot(self, self._follow)
+        self._refresh_timer = one_shot(self, self._refresh)
         self._connect()
         self._show()
 
@@ -79,12 +79,12 @@ class QuestionsPage(FullPage):
         }
         for pane in self.panes:
             pane.view.editable = False
-            # Keys answer; the mouse still zooms and pans.
+            # Keys give answers. The mouse zooms and pans.
             pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             pane.histogram.hide()
-        self._foot = QFrame()
-        set_look(self._foot, role="bar")
-        answers = hbox(self._foot, spacing=8, margins=(12, 8, 12, 8))
+        self._footer = QFrame()
+        set_look(self._footer, role="bar")
+        answers = hbox(self._footer, spacing=8, margins=(12, 8, 12, 8))
         answers.addStretch(1)
         for given, button in self.buttons.items():
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -107,95 +107,95 @@ class QuestionsPage(FullPage):
     def _lay_out_page(self) -> None:
         body = hbox()
         body.addWidget(self._pages, 1)
-        body.addWidget(HLine(upright=True))
-        body.addWidget(self.side)
+        body.addWidget(HLine(vertical=True))
+        body.addWidget(self.progress)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(body, 1)
-        page.addWidget(self._foot)
+        page.addWidget(self._footer)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.side.set_room(self.width() * 36 // 100, self.height() * 28 // 100)
+        self.progress.set_max_size(self.width() * 36 // 100, self.height() * 28 // 100)
 
     def _connect(self) -> None:
         for given, button in self.buttons.items():
-            button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
-        self.undo.clicked.connect(self.questions.undo)
-        self.questions.changed.connect(self._show)
-        self.questions.prepared.connect(self._open_images)
-        self._state.on_change(Change.RANKING | Change.REFUSAL, self, self._later)
-        self._state.on_change(Change.LIBRARY, self, self._forget)
+            button.clicked.connect(lambda _=False, given=given: self.session.answer(given))
+        self.undo.clicked.connect(self.session.undo)
+        self.session.changed.connect(self._show)
+        self.session.prepared.connect(self._open_images)
+        self._state.on_change(Change.RANKING | Change.REFUSAL, self, self._schedule_refresh)
+        self._state.on_change(Change.LIBRARY, self, self._clear)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._follow()
+        self._refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._soon.stop()
+        self._refresh_timer.stop()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo):
-            self.questions.undo()
+            self.session.undo()
         elif event.key() in KEYS and not event.isAutoRepeat():
-            self.questions.answer(KEYS[event.key()])
+            self.session.answer(KEYS[event.key()])
         elif event.key() not in KEYS:
             super().keyPressEvent(event)
 
     # Following
 
-    def _later(self) -> None:
+    def _schedule_refresh(self) -> None:
         if self.isVisible():
-            self._soon.start()
+            self._refresh_timer.start()
 
-    def _follow(self) -> None:
+    def _refresh(self) -> None:
         if self._state.ranking is not None:
-            self.questions.begin()
+            self.session.start()
         if self._state.ledger != self._ledger:
             self._ledger = self._state.ledger
-            self.side.clear()
+            self.progress.clear()
         self._show()
         judged = self._state.judgement_count
         if self._state.can_judge:
             question_operations.fetch_curve_score(
-                self._context, lambda score: self.side.show_score(judged, score)
+                self._context, lambda score: self.progress.show_score(judged, score)
             )
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         for job in list(self._opening.values()):
             job.cancel()
         self._opened.clear()
         self._shown = [None, None, None]
         self._ledger = ""
-        self.side.clear()
+        self.progress.clear()
         if self.isVisible():
             self.closed.emit()
 
     # Showing
 
     def _show(self) -> None:
-        asked, problem = self.questions.question, self.questions.problem
-        self.side.tell(self.questions.answered, self._state.judgement_count)
-        self.undo.setEnabled(self.questions.can_undo)
+        question, problem = self.session.question, self.session.problem
+        self.progress.show_counts(self.session.answered, self._state.judgement_count)
+        self.undo.setEnabled(self.session.can_undo)
         for button in self.buttons.values():
-            button.setEnabled(asked is not None)
+            button.setEnabled(question is not None)
         if problem is not None:
-            self._empty.say(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
-        elif asked is None:
-            self._empty.say("", tr("Finding the most useful question…"))
-        self._pages.setCurrentIndex(0 if asked is None else 1)
-        if asked is None:
+            self._empty.show_message(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
+        elif question is None:
+            self._empty.show_message("", tr("Finding the most useful question…"))
+        self._pages.setCurrentIndex(0 if question is None else 1)
+        if question is None:
             return
         query = self._state.query
-        own = query is not None and query.case == asked.query
-        self.headers[0].set_title(tr("Query") if own else tr("Another query"))
-        self.header.set_second(tr("Which case is like the query? Answer by what matters to you."))
-        for place, case in enumerate((asked.query, asked.first, asked.second)):
+        is_query = query is not None and query.case == question.query
+        self.headers[0].set_title(tr("Query") if is_query else tr("Another query"))
+        self.header.set_subtitle(tr("Which case is like the query? Answer by what matters to you."))
+        for place, case in enumerate((question.query, question.first, question.second)):
             if self._shown[place] != case:
                 self._shown[place] = case
-                # A name may tell the finding, and so the answer.
-                self.headers[place].tell(self._label(case) if place == 0 else "")
+                # A name may contain the finding, and so the answer.
+                self.headers[place].set_name(self._label(case) if place == 0 else "")
                 self._draw(place)
         self._open_images()
 
@@ -205,14 +205,14 @@ class QuestionsPage(FullPage):
         return columns.labels[index] if index >= 0 else case
 
     def _open_images(self) -> None:
-        """Those on screen and those of the next question; others are forgotten."""
-        wanted: list[str] = []
-        for asked in (self.questions.question, self.questions.next):
-            wanted += [] if asked is None else [asked.query, asked.first, asked.second]
-        for case in [case for case in self._opened if case not in wanted]:
+        """Open the images of this and the next question, and release all others."""
+        needed: list[str] = []
+        for question in (self.session.question, self.session.next):
+            needed += [] if question is None else [question.query, question.first, question.second]
+        for case in [case for case in self._opened if case not in needed]:
             del self._opened[case]
         columns, path = self._state.columns, self._state.path
-        for case in dict.fromkeys(wanted):
+        for case in dict.fromkeys(needed):
             index = columns.index_of_id(case)
             if case in self._opened or case in self._opening or index < 0 or path is None:
                 continue
@@ -221,11 +221,11 @@ class QuestionsPage(FullPage):
                 tr("Opening the image"), view_images.view_case, path, row, lane=Lane.READ, quiet=True
             )
             self._opening[case] = job
-            job.done.connect(lambda viewed, case=case: self._take(case, viewed))
-            job.failed.connect(lambda error, case=case: self._take(case, str(error)))
+            job.done.connect(lambda viewed, case=case: self._show_case(case, viewed))
+            job.failed.connect(lambda error, case=case: self._show_case(case, str(error)))
             job.ended.connect(lambda case=case: self._opening.pop(case, None))
 
-    def _take(self, case: str, found: ViewedImage | str) -> None:
+    def _show_case(self, case: str, found: ViewedImage | str) -> None:
         self._opened[case] = found
         for place, shown in enumerate(self._shown):
             if shown == case:
@@ -235,7 +235,7 @@ class QuestionsPage(FullPage):
         case, pane = self._shown[place], self.panes[place]
         found = None if case is None else self._opened.get(case)
         problem = found if isinstance(found, str) else ""
-        self.headers[place].tell_problem(problem)
+        self.headers[place].show_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
             pane.show_viewed(found, self._state.path, found.case.row, None)
             pane.go_to(found.region)
@@ -245,20 +245,20 @@ class QuestionsPage(FullPage):
         pane.histogram.hide()
 
 
-class _Head(ImageHeader):
-    """Above an image: which it is, its name, and the key that chooses it. No finding: it would answer."""
+class _QuestionHeader(ImageHeader):
+    """Title, name and key of an image, without the finding, which would give away the answer."""
 
     def __init__(self, title: str, key: str) -> None:
         super().__init__(title)
         self._label = ""
-        told = QLabel(key)
-        set_look(told, role="second")
-        self.add_action(told)
+        key_label = QLabel(key)
+        set_look(key_label, role="second")
+        self.add_action(key_label)
 
-    def tell(self, name: str) -> None:
+    def set_name(self, name: str) -> None:
         self._label = name
-        self.set_second(name)
+        self.set_subtitle(name)
 
-    def tell_problem(self, problem: str) -> None:
-        """Why there is no image, beside the name."""
-        self.set_second(f"{self._label} {problem}".strip())
+    def show_problem(self, problem: str) -> None:
+        """Show why there is no image, beside the name."""
+        self.set_subtitle(f"{self._label} {problem}".strip())

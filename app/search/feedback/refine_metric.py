@@ -1,4 +1,4 @@
-"""Judging ranked cases, taking judgements back, and what they made."""
+"""Judgements: save, undo, redo and reset them, and save the refined metric."""
 
 from __future__ import annotations
 
@@ -21,48 +21,50 @@ from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
-#: Where the user's name is kept; empty while the one of the system is used.
+#: Key of the user's name in the settings; empty for the name of the system account.
 AUTHOR = "author"
 _INFLUENCE, _SCORE = "influence", "held-out score"
-#: Jobs that keep clicks.
-_clicks: WeakSet[Job] = WeakSet()
+#: Jobs that save judgements.
+_judgement_jobs: WeakSet[Job] = WeakSet()
 
 
 def author(context: Context) -> str:
-    """Whose judgements these are: the name given, or that of the system's user."""
+    """The author of the judgements: the name in the settings, or that of the system account."""
     return context.settings.text(AUTHOR) or account()
 
 
-def judge(context: Context, judgements: Sequence[Judgement], instead: Sequence[int] = ()) -> Job | None:
-    """Keep these clicks, made together, and follow them; ``instead``: earlier ones they take the place of."""
-    return _change(context, refine_metric.judge, judgements, instead=instead, author=author(context))
+def judge(context: Context, judgements: Sequence[Judgement], replaced: Sequence[int] = ()) -> Job | None:
+    """Save judgements that were made together, and rank again; ``replaced``: ids of judgements to undo."""
+    return _change(context, refine_metric.judge, judgements, instead=replaced, author=author(context))
 
 
 def undo(context: Context, ids: Sequence[int] = ()) -> Job | None:
-    """Take judgements back; without ``ids`` the newest."""
+    """Undo judgements; without ``ids`` the newest."""
     return _change(context, refine_metric.undo, ids)
 
 
 def redo(context: Context, ids: Sequence[int] = ()) -> Job | None:
-    """Put judgements in force again; without ``ids`` those taken back last."""
+    """Redo judgements; without ``ids`` those undone last."""
     return _change(context, refine_metric.redo, ids)
 
 
 def reset(context: Context) -> Job | None:
-    """Take every judgement of the search back."""
+    """Undo all judgements of the search."""
     return _change(context, refine_metric.reset)
 
 
 def set_strength(context: Context, strength: float) -> None:
-    """How far the clicks are followed, 0 to 1."""
+    """Set how much the judgements count, 0 to 1."""
     before = context.state.search
     context.state.change_search(strength=strength)
     if context.state.search != before:
         search_operations.rank(context)
 
 
-def _change(context: Context, function: Callable[..., RankedSearch], *args: Any, **more: Any) -> Job | None:
-    """A change of the ledger and the ranking after it. A click is never dropped for a later one."""
+def _change(
+    context: Context, function: Callable[..., RankedSearch], *args: Any, **options: Any
+) -> Job | None:
+    """Change the ledger and rank again. A judgement is never dropped for a later one."""
     state, search = context.state, context.state.search
     path = state.path
     if path is None or search is None:
@@ -78,19 +80,19 @@ def _change(context: Context, function: Callable[..., RankedSearch], *args: Any,
         k=search_operations.MAX_RESULTS,
         lane=Lane.SEARCH,
         quiet=True,
-        **more,
+        **options,
     )
-    _clicks.add(job)
+    _judgement_jobs.add(job)
 
-    def show(asked: RankedSearch) -> None:
-        # Where something else is asked by now, its own ranking comes or is there already.
-        if state.path == path and state.search == asked.search:
-            state.set_ranked_search(asked)
+    def show(ranked_search: RankedSearch) -> None:
+        # If the search changed in the meantime, its own ranking arrives.
+        if state.path == path and state.search == ranked_search.search:
+            state.set_ranked_search(ranked_search)
 
     def fail(error: SemblanceError) -> None:
         context.messages.error(error)
         if state.path == path:
-            # What was shown as judged is not.
+            # Show the marks that are really saved.
             state.set_ranked_search(state.ranked_search)
 
     job.done.connect(show)
@@ -98,32 +100,32 @@ def _change(context: Context, function: Callable[..., RankedSearch], *args: Any,
     return job
 
 
-def finish(context: Context) -> None:
-    """Wait for clicks that are still being kept; the program is about to end."""
+def wait_for_judgements(context: Context) -> None:
+    """Wait until all judgements are saved, before the program ends."""
     for job in list(context.jobs.active):
-        if job in _clicks:
+        if job in _judgement_jobs:
             context.jobs.wait(job)
 
 
 def check_metric(context: Context) -> None:
-    """Find out whether clicks can refine the current metric, for :attr:`semblance.app.shell.state.State.refusal`."""
+    """Find out whether judgements can refine the current metric, for :attr:`State.refusal`."""
     state = context.state
     if state.path is None or state.metric is None:
         return
     path, metric = state.path, state.metric.name
 
-    def told(refusal: BadInput | None) -> None:
+    def set_refusal(refusal: BadInput | None) -> None:
         if state.path == path and state.metric is not None and state.metric.name == metric:
             state.set_refusal(refusal)
 
-    # A metric that cannot even be opened has failed to rank, and that was told.
+    # If the metric cannot be opened, ranking has failed and shown the error.
     context.jobs.run(
         "", refine_metric.refusal, path, metric, lane=Lane.SEARCH, channel="refusal", quiet=True
-    ).done.connect(told)
+    ).done.connect(set_refusal)
 
 
 def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
-    """What each judgement does to the first ``k`` ranks."""
+    """Compute how each judgement changes the first ``k`` ranks."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -140,7 +142,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
 
 
 def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
-    """How the refined metric does on cases nobody trained on or judged."""
+    """Score the refined metric on cases that are neither used for training nor judged."""
     state = context.state
     if state.path is None or state.search is None:
         return None
@@ -157,19 +159,27 @@ def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -
     return job
 
 
-def save_metric(context: Context, name: str, by: str) -> Job | None:
-    """Keep the refined metric as ``name``, made ``by`` a person; then score it and choose it.
+def save_metric(context: Context, name: str, author_name: str) -> Job | None:
+    """Save the refined metric as ``name`` by ``author_name``, then score and select it.
 
-    Its judgements are part of it from then on: the search goes on with a new ledger.
+    Its judgements become part of it, so the search continues with a new ledger.
     """
     state, search = context.state, context.state.search
     path = state.path
     if path is None or search is None or state.ranked_search is None:
         return None
-    mine = author(context)
-    context.settings.set_text(AUTHOR, "" if by == account() else by)
-    said = {e.judgement.author for e in state.ranked_search.entries if e.undone is None}
-    authors = sorted({by if one == mine else one for one in said} - {""})
+    own_name = author(context)
+    context.settings.set_text(AUTHOR, "" if author_name == account() else author_name)
+    authors_in_force = {
+        entry.judgement.author for entry in state.ranked_search.entries if entry.undone is None
+    }
+    authors = sorted(
+        {
+            author_name if author_in_force == own_name else author_in_force
+            for author_in_force in authors_in_force
+        }
+        - {""}
+    )
     job = context.jobs.run(
         tr("Saving {name}", name=name),
         refine_metric.save_refined,
@@ -183,7 +193,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     def choose() -> None:
         if state.search == search:
             state.set_metric(name)
-            # What was left out is left out of the metric: with all it has, its estimate holds.
+            # The metric itself leaves out the excluded groups, so the search need not.
             state.change_search(ledger=new_ledger(), strength=1.0, without=())
             search_operations.rank(context)
         _score(context, path, name)
@@ -203,8 +213,8 @@ def _score(context: Context, path: Path, name: str) -> None:
         tr("Scoring {name}", name=name), score_metric.score_metric, path, name, channel=f"score {name}"
     )
 
-    def tell(error: SemblanceError) -> None:
-        # A metric without a score is one all the same.
+    def warn(error: SemblanceError) -> None:
+        # The metric can be used without a score.
         context.messages.warning(
             tr("{name} has no score: {reason}", name=name, reason=error.message), error.hint
         )
@@ -214,4 +224,4 @@ def _score(context: Context, path: Path, name: str) -> None:
             library_operations.renew(context, lambda: search_operations.rank_after_scoring(context, name))
 
     job.done.connect(show)
-    job.failed.connect(tell)
+    job.failed.connect(warn)

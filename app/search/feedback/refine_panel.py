@@ -1,4 +1,4 @@
-"""The Refine panel: the judgements of the search, what they did, and a metric made of them."""
+"""The Refine panel: the judgements of the search, their effect, and saving the refined metric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.judgement_list import JudgementList
-from semblance.app.search.feedback.ledger_model import NONE, LedgerRows
+from semblance.app.search.feedback.ledger_model import NONE, LedgerModel
 from semblance.app.search.feedback.refinement_scores import RefinementScores
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
@@ -27,19 +27,19 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import enable
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.searches.influence import Influence
 from semblance.core.searches.search import Search
 
-#: Ranks whose movement is told.
-TOP = 20
+#: Ranks for which changes are shown.
+FIRST_RANKS = 20
 SAVE = tr("Save as new metric…")
-#: Below this width words are shortened.
+#: Below this width the label is shortened.
 NARROW = 280
-HOW = tr(
+INSTRUCTIONS = tr(
     "Mark cases with + (U, more like this) and – (D, less like this). Press T, or drag one "
     "case onto another, to say which is closer. The order changes with every mark."
 )
@@ -47,9 +47,9 @@ _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 
 
 class RefinePanel(Panel):
-    """Follows the search and its ranking.
+    """Shows the judgements of the current search.
 
-    ``save_requested``: name the refined metric · ``train_requested``: another metric is needed ·
+    ``save_requested``: name the refined metric · ``train_requested``: train another metric ·
     ``case_requested(case_row)``: show a judged case in the ranking.
     """
 
@@ -62,25 +62,25 @@ class RefinePanel(Panel):
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._stale = True
         #: The search and ledger whose influences are shown.
-        self._influence_of: Search | None = None
-        self.rows = LedgerRows(self)
+        self._influence_search: Search | None = None
+        self.rows = LedgerModel(self)
         self.list = JudgementList(self.rows, thumbnails)
         self.scores = RefinementScores(context)
         self._make_parts()
         self._lay_out()
         self._connect()
-        self._renew()
+        self._refresh()
 
     def _make_parts(self) -> None:
         self._empty = EmptyState()
-        self.head = SectionHeader(tr("Judgements"))
+        self.header = SectionHeader(tr("Judgements"))
         self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
-        self._refused = WrappedLabel()
-        self._refused.setContentsMargins(12, 8, 12, 8)
-        self._how = WrappedLabel(HOW, "second")
-        self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._how.setContentsMargins(12, 0, 12, 8)
+        self._refusal_label = WrappedLabel()
+        self._refusal_label.setContentsMargins(12, 8, 12, 8)
+        self._instructions = WrappedLabel(INSTRUCTIONS, "second")
+        self._instructions.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._instructions.setContentsMargins(12, 0, 12, 8)
         self.save = QPushButton(SAVE)
         self.save.setToolTip(tr("Save the refined metric under a name (Ctrl+Shift+S)"))
         self.save.setAccessibleName(SAVE)
@@ -90,123 +90,123 @@ class RefinePanel(Panel):
         self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 8, 12, 4)
-        head.addWidget(self.head)
-        foot = QFrame()
-        set_look(foot, role="bar")
-        row = hbox(foot, spacing=4, margins=(12, 8, 8, 8))
+        header_row = QHBoxLayout()
+        header_row.setContentsMargins(12, 8, 12, 4)
+        header_row.addWidget(self.header)
+        footer = QFrame()
+        set_look(footer, role="bar")
+        row = hbox(footer, spacing=4, margins=(12, 8, 8, 8))
         row.addWidget(self.save)
         row.addStretch(1)
         for widget in (self.reset, self.undo, self.redo):
             row.addWidget(widget)
         self._body = QWidget()
         body = vbox(self._body)
-        #: What asks the next question stands here.
-        self.questions = QVBoxLayout()
-        body.addLayout(self.questions)
-        body.addWidget(self._refused)
-        body.addLayout(head)
-        body.addWidget(self._how, 1)
+        #: Space for the next question.
+        self.question_area = QVBoxLayout()
+        body.addLayout(self.question_area)
+        body.addWidget(self._refusal_label)
+        body.addLayout(header_row)
+        body.addWidget(self._instructions, 1)
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
         body.addWidget(self.scores)
-        self._foot = foot
+        self._footer = footer
         inner = QWidget()
         self._sections = vbox(inner)
         self._sections.addWidget(self._empty, 1)
         self._sections.addWidget(self._body, 1)
-        # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
+        # In a low window all sections scroll together at full height. The footer stays in place.
         column = vbox(self)
         column.addWidget(PanelScrollArea(inner), 1)
-        column.addWidget(foot)
+        column.addWidget(footer)
 
     def _show_page(self, page: QWidget) -> None:
         for one in (self._empty, self._body):
             one.setVisible(one is page)
-        self._foot.setVisible(page is self._body)
+        self._footer.setVisible(page is self._body)
 
     def _connect(self) -> None:
         state, context = self._state, self._context
         state.on_change(
             Change.LIBRARY | Change.CASES | Change.METRIC | Change.QUERY | Change.RANKING | Change.REFUSAL,
             self,
-            self._later,
+            self._schedule_refresh,
         )
         self.list.undo_requested.connect(lambda ids: refine_metric.undo(context, ids))
         self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
-        self.list.chosen.connect(self._tell_detail)
+        self.list.chosen.connect(self._show_contradictions)
         self.list.case_requested.connect(self.case_requested)
-        self.head.action_requested.connect(self.toggle_influence)
+        self.header.action_requested.connect(self.toggle_influence)
         self.save.clicked.connect(self.save_requested)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.redo.clicked.connect(lambda: refine_metric.redo(context))
         self.reset.clicked.connect(lambda: refine_metric.reset(context))
-        self._soon = one_shot(self, self._renew)
+        self._refresh_timer = one_shot(self, self._refresh)
 
     def focus_judgements(self) -> None:
-        """The keyboard goes to the list, where there is one."""
+        """Focus the list of judgements, if it is visible."""
         if self.list.isVisible():
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
             if not self.list.currentIndex().isValid() and self.rows.rows:
                 self.list.setCurrentIndex(self.rows.index(0))
 
     def set_questions(self, widget: QWidget) -> None:
-        """What asks the next question, above the judgements."""
-        self.questions.addWidget(widget)
+        """Put ``widget``, which asks the next question, above the judgements."""
+        self.question_area.addWidget(widget)
 
     def add_section(self, widget: QWidget) -> None:
-        """Another section, below the judgements; it is there without a query too."""
+        """Add a section below the judgements, which is visible without a query too."""
         self._sections.addWidget(HLine())
         self._sections.addWidget(widget)
 
-    # Following
+    # Following the state
 
-    def _later(self) -> None:
-        """After the ranking was painted: it is what a click is waiting for."""
+    def _schedule_refresh(self) -> None:
+        """Refresh after the ranking is painted, because the user waits for that."""
         self._stale = True
         if self.isVisible():
-            self._soon.start()
+            self._refresh_timer.start()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
-            self._renew()
-        self.scores.wake()
+            self._refresh()
+        self.scores.resume()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.save.setText(SAVE)
-        # A longer text of another language may need more room than the English one.
-        if self.width() < max(theme().px(NARROW), self._foot.minimumSizeHint().width()):
+        # The text of another language may be longer than the English one.
+        if self.width() < max(theme().px(NARROW), self._footer.minimumSizeHint().width()):
             self.save.setText(tr("Save…"))
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._soon.stop()
+        self._refresh_timer.stop()
         super().hideEvent(event)
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         self._stale = False
-        state, asked = self._state, self._state.ranked_search
-        entries = asked.entries if asked is not None else ()
-        if asked is None or state.search is None:
+        state, ranked_search = self._state, self._state.ranked_search
+        entries = ranked_search.entries if ranked_search is not None else ()
+        if ranked_search is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
             if state.library is not None and state.metric is None:
-                self._empty.say(
+                self._empty.show_message(
                     tr("No metric yet"),
                     tr("A metric defines similarity. Train one, then search."),
                     tr("Train a metric"),
                     self.train_requested.emit,
                 )
             else:
-                self._empty.say(
+                self._empty.show_message(
                     tr("Search with a case"),
                     tr("Then mark similar cases. The order changes with every mark."),
                 )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Marks cannot refine this metric"),
                 tr(
                     "{why} Select another metric at the top, or train one.",
@@ -218,31 +218,31 @@ class RefinePanel(Panel):
             self._show_page(self._empty)
             return
         if state.library is not None and not state.library.writable and not entries:
-            self._empty.say(
+            self._empty.show_message(
                 tr("Read-only"),
                 tr("Judgements are saved in the library. Copy it to a folder with write permission."),
             )
             self._show_page(self._empty)
             return
         self._show_page(self._body)
-        self._refused.setText(
+        self._refusal_label.setText(
             ""
             if state.refusal is None
             else tr("This metric does not use judgements. {hint}", hint=state.refusal.hint)
         )
-        self._refused.setVisible(state.refusal is not None)
-        if self._influence_of is not None:
-            self._drop_influence()
-        self.rows.show(state.search, entries, asked.contradictions, state.columns)
+        self._refusal_label.setVisible(state.refusal is not None)
+        if self._influence_search is not None:
+            self._hide_influence()
+        self.rows.show(state.search, entries, ranked_search.contradictions, state.columns)
         self.list.setVisible(bool(entries))
-        self._how.setVisible(not entries)
-        self._tell_head()
+        self._instructions.setVisible(not entries)
+        self._update_header()
         current = self.list.current_row()
-        self._tell_detail(current.id if current is not None else NONE)
-        self.scores.follow(asked)
+        self._show_contradictions(current.id if current is not None else NONE)
+        self.scores.follow(ranked_search)
         writable = state.library is not None and state.library.writable
         judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
-        enable(
+        enable_widgets(
             {
                 self.save: judged and writable and state.refusal is None,
                 self.undo: judged and writable,
@@ -251,39 +251,45 @@ class RefinePanel(Panel):
             }
         )
 
-    def _tell_head(self) -> None:
+    def _update_header(self) -> None:
         total = len(self.rows.rows)
-        # The longer word for hiding needs the room.
-        note = f"{total:,}" if self._influence_of else tr("{n:,} in the ledger", n=total)
-        self.head.set_note(note if total else "")
+        # The longer label of the action needs the space.
+        note = f"{total:,}" if self._influence_search else tr("{n:,} in the ledger", n=total)
+        self.header.set_note(note if total else "")
         shown = self._state.judgement_count > 0 and self._state.refusal is None
-        self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
+        self.header.set_action((_NO_INFLUENCE if self._influence_search else _INFLUENCE) if shown else "")
 
-    def _tell_detail(self, entry: int) -> None:
-        """What disagrees with the judgement looked at: every click that does, and what to do."""
+    def _show_contradictions(self, entry: int) -> None:
+        """Show which judgements contradict the current one, and what to do."""
         row = self.rows.row_of(entry)
         against = row.against if row is not None else ()
-        count = len(self._state.ranked_search.contradictions) if self._state.ranked_search is not None else 0
-        self.detail.setVisible(count > 0)
+        n_contradictions = (
+            len(self._state.ranked_search.contradictions) if self._state.ranked_search is not None else 0
+        )
+        self.detail.setVisible(n_contradictions > 0)
         if row is None or not against:
-            told = tr_n("{n} contradiction", "{n} contradictions", count)
-            self.detail.setText(tr("{told}. Click a flagged judgement to see the others.", told=told))
+            text = tr_n("{n} contradiction", "{n} contradictions", n_contradictions)
+            self.detail.setText(
+                tr("{contradictions}. Click a flagged judgement to see the others.", contradictions=text)
+            )
             return
         lines = []
         for one in against[:2]:
-            others = [found.words for key in one.entries if key != entry and (found := self.rows.row_of(key))]
-            told = "; ".join(others[:2])
+            others = [
+                found.sentence for key in one.entries if key != entry and (found := self.rows.row_of(key))
+            ]
+            text = "; ".join(others[:2])
             if len(others) > 2:
-                told = tr("{judgements} and {n} more", judgements=told, n=len(others) - 2)
+                text = tr("{judgements} and {n} more", judgements=text, n=len(others) - 2)
             lines.append(
                 tr(
                     "{judgement}, but {others}: {reason}.",
-                    judgement=row.words,
-                    others=told,
+                    judgement=row.sentence,
+                    others=text,
                     reason=translate(one.reason),
                 )
-                if told
-                else f"{row.words}: {translate(one.reason)}."
+                if text
+                else f"{row.sentence}: {translate(one.reason)}."
             )
         if len(against) > 2:
             lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))
@@ -292,21 +298,21 @@ class RefinePanel(Panel):
     # Influence
 
     def toggle_influence(self) -> None:
-        """Ask what each judgement does to the ranking, or hide it again."""
-        if self._influence_of is not None:
-            self._drop_influence()
-            self._tell_head()
+        """Show or hide how each judgement changes the ranking."""
+        if self._influence_search is not None:
+            self._hide_influence()
+            self._update_header()
             return
-        wanted = self._state.search
+        search = self._state.search
 
         def show(found: list[Influence]) -> None:
-            if self._state.search == wanted:
-                self._influence_of = wanted
-                self.rows.show_influences(found, self._state.columns, TOP)
-                self._tell_head()
+            if self._state.search == search:
+                self._influence_search = search
+                self.rows.show_influences(found, self._state.columns, FIRST_RANKS)
+                self._update_header()
 
-        refine_metric.fetch_influence(self._context, show, TOP)
+        refine_metric.fetch_influence(self._context, show, FIRST_RANKS)
 
-    def _drop_influence(self) -> None:
-        self._influence_of = None
-        self.rows.show_influences([], self._state.columns, TOP)
+    def _hide_influence(self) -> None:
+        self._influence_search = None
+        self.rows.show_influences([], self._state.columns, FIRST_RANKS)

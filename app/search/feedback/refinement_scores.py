@@ -1,4 +1,4 @@
-"""What the judgements did: ranks moved, the score on held-out cases, and how far they are followed."""
+"""The effect of the judgements: cases moved, the score on held-out cases, and the strength."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
-TOP = 20
-#: Clicks that come faster are waited for before the score is measured.
-RESTED_MS = 400
-#: Up to so many judgements a score rarely moves.
+FIRST_RANKS = 20
+#: The score is measured when no judgement was made for this long.
+MEASURE_AFTER_MS = 400
+#: With so few judgements the score rarely changes.
 FEW = 10
-#: The lines where the badge of the score may stand.
+#: The lines that can contain the badge of the score.
 _BESIDE, _BELOW = 2, 3
 _WAITING = tr("measuring…")
 
 
 class RefinementScores(QWidget):
-    """Facts under the list of judgements."""
+    """Strength, cases moved and accuracy, below the list of judgements."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context, self._state = context, context.state
-        #: What was last measured: the search and the judgements in force.
+        #: The search and the judgements in force at the last measurement.
         self._measured: tuple[Search, tuple[int, ...]] | None = None
-        self._asked: RankedSearch | None = None
-        #: The score and its interval in words.
-        self._score = ("", "")
+        self._ranked_search: RankedSearch | None = None
+        #: The score and its interval as text.
+        self._score_text = ("", "")
         self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", tr("held-out"))
@@ -56,12 +56,12 @@ class RefinementScores(QWidget):
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
-        self._rest = one_shot(self, self._measure, RESTED_MS)
+        self._measure_timer = one_shot(self, self._measure, MEASURE_AFTER_MS)
         self.strength.valueChanged.connect(self._set_strength)
-        self._state.on_change(Change.SEARCH, self, self._follow_strength)
-        theme_signals.changed.connect(self._fit)
-        self._fit()
-        self._follow_strength()
+        self._state.on_change(Change.SEARCH, self, self._show_strength)
+        theme_signals.changed.connect(self._update_layout)
+        self._update_layout()
+        self._show_strength()
 
     def _lay_out(self) -> None:
         column = vbox(self, spacing=4, margins=(12, 6, 12, 8))
@@ -87,14 +87,14 @@ class RefinementScores(QWidget):
         self._place_badge(beside=True)
         self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
-    def follow(self, asked: RankedSearch) -> None:
-        """Show what the judgements of ``asked`` did."""
-        self._asked = asked
-        judged = sum(entry.undone is None for entry in asked.entries)
-        self.setVisible(judged > 0 and asked.refused is None)
-        first = asked.shifts[:TOP]
-        self.moved.setText(tr("{k} of the first {n}", k=sum(map(bool, first)), n=TOP))
-        share = f"{100 * asked.trust:.0f} %"
+    def follow(self, ranked_search: RankedSearch) -> None:
+        """Show the effect of the judgements of ``ranked_search``."""
+        self._ranked_search = ranked_search
+        judged = sum(entry.undone is None for entry in ranked_search.entries)
+        self.setVisible(judged > 0 and ranked_search.refused is None)
+        shifts = ranked_search.shifts[:FIRST_RANKS]
+        self.moved.setText(tr("{k} of the first {n}", k=sum(map(bool, shifts)), n=FIRST_RANKS))
+        share = f"{100 * ranked_search.trust:.0f} %"
         self.strength.setToolTip(
             tr(
                 "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
@@ -102,56 +102,58 @@ class RefinementScores(QWidget):
                 share=share,
             )
         )
-        if self._key() != self._measured:
-            self._rest.start()
+        if self._current_key() != self._measured:
+            self._measure_timer.start()
 
-    def wake(self) -> None:
-        """It is seen again: measure what was not measured meanwhile."""
-        if self._asked is not None and self._key() != self._measured:
-            self._rest.start()
+    def resume(self) -> None:
+        """Measure what was not measured while the panel was hidden."""
+        if self._ranked_search is not None and self._current_key() != self._measured:
+            self._measure_timer.start()
 
-    def _key(self) -> tuple[Search, tuple[int, ...]] | None:
-        asked = self._asked
-        if asked is None:
+    def _current_key(self) -> tuple[Search, tuple[int, ...]] | None:
+        ranked_search = self._ranked_search
+        if ranked_search is None:
             return None
-        return asked.search, tuple(entry.id for entry in asked.entries if entry.undone is None)
+        return ranked_search.search, tuple(
+            entry.id for entry in ranked_search.entries if entry.undone is None
+        )
 
     def _measure(self) -> None:
-        key = self._key()
+        key = self._current_key()
         if key is None or not key[1] or not self.isVisible() or key[0] != self._state.search:
             return
         if not self.accuracy.text():
             self.accuracy.setText(_WAITING)
 
         def show(score: HeldOutScore | None) -> None:
-            if self._key() == key:
+            if self._current_key() == key:
                 self._measured = key
-                self._tell(score, len(key[1]))
+                self._show_score(score, len(key[1]))
 
         refine_metric.fetch_score(self._context, show)
 
-    def _tell(self, score: HeldOutScore | None, judged: int) -> None:
+    def _show_score(self, score: HeldOutScore | None, judged: int) -> None:
         self.badge.setVisible(score is not None)
-        few = ""
+        few_note = ""
         if judged <= FEW:
-            few = " " + tr_n(
+            few_note = " " + tr_n(
                 "{n} mark rarely changes this score. Twenty often do.",
                 "{n} marks rarely change this score. Twenty often do.",
                 judged,
             )
         if score is None:
-            self._score = ("", "")
+            self._score_text = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("Every case was judged or used for training.") + few)
+            self.note.setText(tr("Every case was judged or used for training.") + few_note)
             return
         low, high = score.interval
-        self._score = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
+        self._score_text = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
         if score.measured_on == HELD_OUT_PATIENTS:
             self.badge.set_kind("held-out", tr("held-out"))
         else:
             self.badge.set_kind("unknown")
-        # The room beside the badge is known once it says what it says.
-        self._fit()
+        # The width beside the badge is known once it has its text.
+        self._update_layout()
         self.note.setText(
             tr(
                 "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
@@ -159,14 +161,14 @@ class RefinementScores(QWidget):
                 before=score.before,
                 n=score.cases,
             )
-            + few
+            + few_note
         )
 
     def _set_strength(self, value: int) -> None:
         self._percent.setText(f"{value} %")
         refine_metric.set_strength(self._context, value / 100)
 
-    def _follow_strength(self) -> None:
+    def _show_strength(self) -> None:
         search = self._state.search
         value = round(100 * search.strength) if search is not None else 100
         if value != self.strength.value():
@@ -177,10 +179,10 @@ class RefinementScores(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._update_layout()
 
-    def _fit(self) -> None:
-        mean, interval = self._score
+    def _update_layout(self) -> None:
+        mean, interval = self._score_text
         if mean:
             text = self.fontMetrics().horizontalAdvance
             needed = text(tr("Accuracy @10")) + self.badge.sizeHint().width() + text(mean + interval)
@@ -190,9 +192,12 @@ class RefinementScores(QWidget):
         self._percent.setMinimumWidth(theme().px(40))
 
     def _place_badge(self, *, beside: bool) -> None:
-        """On what it was measured stands beside the number; in a narrow panel below it."""
-        wanted, other = self._lines[_BESIDE if beside else _BELOW], self._lines[_BELOW if beside else _BESIDE]
-        if wanted.indexOf(self.badge) < 0:
-            other.removeWidget(self.badge)
+        """Put the badge beside the score, or below it in a narrow panel."""
+        target, previous = (
+            self._lines[_BESIDE if beside else _BELOW],
+            self._lines[_BELOW if beside else _BESIDE],
+        )
+        if target.indexOf(self.badge) < 0:
+            previous.removeWidget(self.badge)
             # Before the number, or at the right end of the line below.
-            wanted.insertWidget(wanted.count() - 1 if beside else wanted.count(), self.badge)
+            target.insertWidget(target.count() - 1 if beside else target.count(), self.badge)

@@ -1,4 +1,4 @@
-"""The large image: one case on the whole window, with its slices, its planes and the region tools."""
+"""The full-size view: one case in the whole window, with its slices, its planes and the region tools."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _RATE = "cine_rate"
 
 
 class FullSizePage(FullPage):
-    """``closed`` when the user goes back; ``header_requested``: show what the file says."""
+    """``closed`` when the user goes back; ``header_requested``: show the file header."""
 
     header_requested = Signal()
 
@@ -84,7 +84,7 @@ class FullSizePage(FullPage):
         self.facts = QueryFacts()
         self.hint = WrappedLabel(role="second")
         self.notice = QueryNotice()
-        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
         self._connect()
 
@@ -94,8 +94,8 @@ class FullSizePage(FullPage):
         self._side = QWidget()
         side = vbox(self._side, spacing=8, margins=(12, 8, 12, 8))
         side.addWidget(self.facts)
-        self._rule = HLine()
-        side.addWidget(self._rule)
+        self._separator = HLine()
+        side.addWidget(self._separator)
         side.addWidget(self._label)
         for widget in (self.search_with, self.search, self.hint):
             side.addWidget(widget)
@@ -124,7 +124,7 @@ class FullSizePage(FullPage):
     def _connect(self) -> None:
         view, pane, strip = self.view, self.pane, self.strip
         self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
-        self._region.region_changed.connect(self._tell_region)
+        self._region.region_changed.connect(self._show_region)
         self.file_header.clicked.connect(self.header_requested)
         self.three_planes.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
@@ -136,15 +136,15 @@ class FullSizePage(FullPage):
             one.customContextMenuRequested.connect(
                 lambda at, one=one: self._open_menu(one.mapToGlobal(at), one)
             )
-        view.window_changed.connect(lambda _: self._tell_greys())
-        view.inverted_changed.connect(lambda _: self._tell_greys())
+        view.window_changed.connect(lambda _: self._show_window_level())
+        view.inverted_changed.connect(lambda _: self._show_window_level())
         strip.wanted.connect(pane.slices.go)
         strip.scrolled.connect(pane.slices.step)
         pane.slices.moved.connect(strip.show_place)
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
         self._state.on_change(Change.QUERY, self, self._follow_query)
-        self._state.on_change(Change.CASES, self, self._tell_case)
-        self._state.on_change(Change.METRIC, self, self._tell_region)
+        self._state.on_change(Change.CASES, self, self._show_case)
+        self._state.on_change(Change.METRIC, self, self._show_region)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
         theme_signals.changed.connect(self._fit)
 
@@ -163,14 +163,14 @@ class FullSizePage(FullPage):
         return self._source
 
     def show_source(self, source: QuerySource) -> None:
-        """A case of the open library, or a file."""
-        self._drop_job()
+        """Show a case of the open library, or a file."""
+        self._cancel_job()
         self._source, self._loaded = source, None
         for view in (self.view, *self.planes.views.values()):
             view.saved_presets = saved_presets(self._context.settings)
         self.view.editable = False
         self._show_nothing()
-        self._slow.start()
+        self._loading_timer.start()
         index = self._state.columns.index_of_id(source.case) if source.case else -1
         try:
             if source.image is not None:
@@ -192,28 +192,28 @@ class FullSizePage(FullPage):
         self._job = job
         job.done.connect(self._show)
         job.failed.connect(self._fail)
-        job.ended.connect(lambda: self._ended(job))
+        job.ended.connect(lambda: self._clear_job(job))
 
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            tr("Opening the image"), function, *args, lane=Lane.READ, channel="large", quiet=True
+            tr("Opening the image"), function, *args, lane=Lane.READ, channel="full size", quiet=True
         )
 
     def leave(self) -> None:
-        """Nothing is shown any more; the memory of slices and planes is given back."""
-        self._drop_job()
+        """Stop showing the image and free the memory of slices and planes."""
+        self._cancel_job()
         self._source = self._loaded = None
         self.planes.end()
         self._show_nothing()
 
-    def _drop_job(self) -> None:
-        self._slow.stop()
+    def _cancel_job(self) -> None:
+        self._loading_timer.stop()
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
 
-    def _ended(self, job: Job) -> None:
+    def _clear_job(self, job: Job) -> None:
         if self._job is job:
             self._job = None
 
@@ -221,18 +221,18 @@ class FullSizePage(FullPage):
         source = self._source
         if source is None:
             return
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = viewed
         self._pages.setCurrentWidget(self._images)
         self.view.editable = True
         query = self._state.query
         region = query.region if query is not None and self._is_query() else None
-        what = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
-        self.pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
+        address = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
         self.pane.go_to(region)
         self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)
-        self._tell_greys()
+        self._show_window_level()
         self.planes.begin(viewed.stack)
         image = viewed.image
         self.view.setAccessibleName(
@@ -250,7 +250,7 @@ class FullSizePage(FullPage):
         except ValueError:
             rate = RATE
         self.pane.bar.set_rate(rate if rate in RATES else RATE)
-        self._tell_case()
+        self._show_case()
         self._follow_query()
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -260,24 +260,24 @@ class FullSizePage(FullPage):
         self.strip.begin(None, None, 0, None)
         self.planes.begin(None)
         self.three_planes.setVisible(False)
-        self._tell_case()
+        self._show_case()
 
     def _show_loading(self) -> None:
         self.notice.show_loading()
         self._pages.setCurrentWidget(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = None
         self._show_nothing()
-        self.notice.show_error(error, self._again)
+        self.notice.show_error(error, self._retry)
         self._pages.setCurrentWidget(self.notice)
 
-    def _again(self) -> None:
+    def _retry(self) -> None:
         if self._source is not None:
             self.show_source(self._source)
 
-    # What is told
+    # Facts and hints
 
     def _is_query(self) -> bool:
         query = self._state.query
@@ -286,40 +286,42 @@ class FullSizePage(FullPage):
         return self._source == QuerySource(self._state.path, query.case, query.image)
 
     def _follow_query(self) -> None:
-        """Regions are asked with at once where the image is the query's."""
-        self._region.live = self._is_query()
+        """If the image is that of the query, regions are searched with at once."""
+        self._region.is_query = self._is_query()
         self._region.follow()
-        self._tell_region()
+        self._show_region()
 
-    def _tell_region(self) -> None:
+    def _show_region(self) -> None:
         loaded, drawn = self._loaded, self.view.region
-        own = loaded.region if loaded is not None else None
-        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
-        live = self._region.live
-        self.search.setVisible(loaded is not None and not live)
+        case_region = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, case_region, in_use=drawn.in_use, has_query=loaded is not None)
+        is_query = self._region.is_query
+        self.search.setVisible(loaded is not None and not is_query)
         self.search.setEnabled(self._state.metric is not None)
-        for widget in (self._label, self.search_with, self._rule, self.hint):
+        for widget in (self._label, self.search_with, self._separator, self.hint):
             widget.setVisible(loaded is not None)
         if loaded is not None:
             no_metric = tr("There is no metric yet. Train one to search with this image.")
-            follows = tr("The similar cases update while you draw.") if live else ""
+            follows = tr("The similar cases update while you draw.") if is_query else ""
             self.hint.setText(no_metric if self._state.metric is None else follows)
 
-    def _tell_case(self) -> None:
+    def _show_case(self) -> None:
         source, loaded = self._source, self._loaded
-        self.header.set_second(source.label(self._state.columns) if source is not None else "")
-        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+        self.header.set_subtitle(source.label(self._state.columns) if source is not None else "")
+        self.facts.show_case(
+            self._state.columns, source.case if source else None, has_query=source is not None
+        )
         self.facts.show_image(loaded.image if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)
         self.tools.auto.setVisible(loaded is None or not loaded.image.is_colour)
         self.file_header.setEnabled(loaded is not None)
         self._region.update_controls()
 
-    def _tell_greys(self) -> None:
+    def _show_window_level(self) -> None:
         if self.view.image is not None:
             self.strip.show_greys(self.view.image, self.view.window_level, inverted=self.view.inverted)
 
-    # Doing
+    # Actions
 
     def _search(self) -> None:
         if self._source is not None:
@@ -329,7 +331,7 @@ class FullSizePage(FullPage):
             )
 
     def make_menu(self, view: ImageView | None = None) -> QMenu:
-        """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
+        """The menu of the image, or of the plane in ``view``; it deletes itself when it closes."""
         menu = image_menu(view or self.view, self._context, self)
         menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
         return menu

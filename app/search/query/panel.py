@@ -1,4 +1,4 @@
-"""The Query panel: the image asked with, its region and its facts; files can be dropped on it."""
+"""The Query panel: the image that is searched with, its region and its facts. Files can be dropped on it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
-#: Below this height the facts go, so that the image stays.
-FACTS_FROM = 400
+#: Below this height the facts are hidden, so that the image stays visible.
+FACTS_MIN_HEIGHT = 400
 
 
 class QueryPanel(Panel):
-    """Follows ``state.query``; drawing a region asks again with it. ``help_requested``: show the help page;
-    ``full_size_requested``: show the image on the whole window; ``header_requested``: what its file says."""
+    """Follows ``state.query``. Drawing a region searches again with it. ``help_requested``: show the help page;
+    ``full_size_requested``: show the image on the whole window; ``header_requested``: show the file header."""
 
     help_requested = Signal()
     full_size_requested = Signal()
@@ -64,7 +64,7 @@ class QueryPanel(Panel):
     def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__(tr("Query"))
         self._context, self._state = context, context.state
-        self._wanted: QuerySource | None = None
+        self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
         self._failed = False
         self._job: Job | None = None
@@ -74,8 +74,8 @@ class QueryPanel(Panel):
         self._outside = QLabel(tr("not in library"))
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
-        self.large = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
-        self.large.clicked.connect(self.full_size_requested)
+        self.full_size = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
+        self.full_size.clicked.connect(self.full_size_requested)
         self.header.double_clicked.connect(self.full_size_requested)
         self.more = self.header.add_button("more", tr("More for this image"))
         self.more.clicked.connect(
@@ -95,15 +95,15 @@ class QueryPanel(Panel):
         self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()
         self._connect()
-        self._renew()
+        self._refresh()
 
     def _lay_out(self) -> None:
         self._pages = QStackedWidget()
         self._pages.addWidget(self.pane)
         self._pages.addWidget(self.notice)
 
-        self._asked_with = QWidget()
-        row = hbox(self._asked_with)
+        self._search_with_row = QWidget()
+        row = hbox(self._search_with_row)
         self._search_label = QLabel(tr("Search with"))
         set_look(self._search_label, role="second")
         row.addWidget(self._search_label)
@@ -112,7 +112,7 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
-        for widget in (self.tools, self._pages, self._asked_with, self.facts, self.examples):
+        for widget in (self.tools, self._pages, self._search_with_row, self.facts, self.examples):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
         column.addWidget(self.header)
@@ -122,21 +122,21 @@ class QueryPanel(Panel):
     def _connect(self) -> None:
         view, state = self.view, self._state
         self._region = RegionSearch(self._context, self.pane, self.tools, self.search_with)
-        self._region.region_changed.connect(self._tell_region)
-        view.window_changed.connect(lambda _: self._tell_greys())
-        view.inverted_changed.connect(lambda _: self._tell_greys())
+        self._region.region_changed.connect(self._show_region)
+        view.window_changed.connect(lambda _: self._update_window_level())
+        view.inverted_changed.connect(lambda _: self._update_window_level())
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
-        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
-        state.on_change(Change.QUERY, self, self._renew)
+        self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
+        state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.search_with_file)
-        self._drop.case_dropped.connect(self._ask_row)
+        self._drop.case_dropped.connect(self._search_with_case)
         theme_signals.changed.connect(self._fit_labels)
 
     # For the window
 
-    def add_foot(self, widget: QWidget) -> None:
+    def add_footer(self, widget: QWidget) -> None:
         """Put ``widget`` below the facts."""
         self._body.addWidget(widget)
 
@@ -145,7 +145,7 @@ class QueryPanel(Panel):
         self._region.set_tool(name)
 
     def focus_target(self) -> QWidget:
-        """What gets the keyboard when the panel does: the image, or the notice in its place."""
+        """What gets the focus when the panel gets it: the image, or the notice in its place."""
         return self.view if self._loaded is not None else self.notice.findChild(QPushButton) or self.notice
 
     def current_region(self) -> Region | None:
@@ -153,16 +153,16 @@ class QueryPanel(Panel):
         return self._state.query.region if self._state.query else None
 
     def search_whole_image(self) -> None:
-        """Search with the whole image; the region stays drawn, set aside."""
+        """Search with the whole image. The region stays drawn but is not used."""
         search_operations.submit_region(self._context, None)
 
     @property
     def shows_query(self) -> bool:
-        """Whether the image of the present query is there, and not still on its way."""
+        """Whether the image of the current query is shown, not still loading."""
         return self._loaded is not None and self._job is None and not self._failed
 
     def choose_image(self) -> None:
-        """Let the user pick a file to search with."""
+        """Let the user select a file to search with."""
         name, _ = QFileDialog.getOpenFileName(
             self,
             tr("Search with an image"),
@@ -176,24 +176,24 @@ class QueryPanel(Panel):
         """Search with an image from outside the library."""
         search_operations.submit_query(self._context, Query(image=path))
 
-    def _ask_row(self, case_row: int) -> None:
+    def _search_with_case(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
             search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
     # Following the query
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         query = self._state.query
         if query is None:
-            self._begin(None)
+            self._start(None)
             self._show_nothing()
             return
         source = QuerySource(self._state.path, query.case, query.image)
-        if source == self._wanted:
+        if source == self._source:
             self._region.follow()
             return
-        self._begin(source)
+        self._start(source)
         if query.image is not None:
             self._load(view_images.view_file, query.image)
             return
@@ -205,7 +205,7 @@ class QueryPanel(Panel):
                 )
             )
         elif self._state.columns.state[index] == ImageState.NO_IMAGE:
-            self._show_row_of_table()
+            self._show_table_row()
         else:
             self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))
 
@@ -218,21 +218,21 @@ class QueryPanel(Panel):
             self._fail(error)
             return
         self._job = job
-        self._slow.start()
+        self._loading_timer.start()
 
-        def over() -> None:
+        def clear_job() -> None:
             if self._job is job:
                 self._job = None
 
         job.done.connect(self._show_image)
         job.failed.connect(self._fail)
-        job.ended.connect(over)
+        job.ended.connect(clear_job)
 
-    def _begin(self, source: QuerySource | None) -> None:
-        """What was wanted before is not wanted any more. Its image stays until the next one is there."""
-        self._wanted, self._failed = source, False
+    def _start(self, source: QuerySource | None) -> None:
+        """Cancel loading the previous image. It stays visible until the next one is loaded."""
+        self._source, self._failed = source, False
         self.view.editable = False
-        self._slow.stop()
+        self._loading_timer.stop()
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
@@ -241,14 +241,14 @@ class QueryPanel(Panel):
         query = self._state.query
         if query is None:
             return
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded = viewed
         image = viewed.image
         self.view.editable = True
         what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
         self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
         self.pane.go_to(query.region)
-        name = self._wanted.name if self._wanted else ""
+        name = self._source.name if self._source else ""
         self.view.setAccessibleName(
             tr(
                 "Image of {name}, {width} by {height} pixels",
@@ -257,64 +257,64 @@ class QueryPanel(Panel):
                 height=image.height,
             )
         )
-        self._turn_to(self.pane)
+        self._show_page(self.pane)
         self._region.follow()
         self.image_shown.emit()
 
     def _show_nothing(self) -> None:
         self._loaded = None
         self.notice.show_no_query(self.choose_image)
-        self._turn_to(self.notice)
+        self._show_page(self.notice)
 
     def _show_loading(self) -> None:
         self._loaded = None
         self.notice.show_loading()
-        self._turn_to(self.notice)
+        self._show_page(self.notice)
 
-    def _show_row_of_table(self) -> None:
+    def _show_table_row(self) -> None:
         self._loaded = None
         self.notice.show_table_row()
-        self._turn_to(self.notice)
+        self._show_page(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
-        self._slow.stop()
+        self._loading_timer.stop()
         self._loaded, self._failed = None, True
         self.notice.show_error(error, self._retry)
-        self._turn_to(self.notice)
+        self._show_page(self.notice)
 
     def _retry(self) -> None:
-        self._wanted = None
-        self._renew()
+        self._source = None
+        self._refresh()
 
-    def _turn_to(self, page: QWidget) -> None:
-        """Show the image or the notice, and what goes with it."""
+    def _show_page(self, page: QWidget) -> None:
+        """Show the image or the notice, and the controls that belong to it."""
         if self._loaded is None:
             self.pane.show_nothing()
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
-        asked = self._wanted is not None
-        self.header.set_second(self._wanted.label(self._state.columns) if self._wanted else "")
-        self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
-        self.more.setVisible(asked)
-        self.large.setVisible(self._loaded is not None)
-        self.tools.setVisible(asked)
-        self._asked_with.setVisible(self._loaded is not None)
+        has_query = self._source is not None
+        self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
+        self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
+        self.more.setVisible(has_query)
+        self.full_size.setVisible(self._loaded is not None)
+        self.tools.setVisible(has_query)
+        self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
         self.tools.auto.setVisible(self._loaded is None or not self._loaded.image.is_colour)
-        self._renew_facts()
+        self._refresh_facts()
         self._fit_facts()
-        self._tell_greys()
+        self._update_window_level()
 
     # Region
 
-    def _tell_region(self) -> None:
+    def _show_region(self) -> None:
         drawn, loaded = self.view.region, self._loaded
-        own = loaded.region if loaded is not None else None
-        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
-        words = region_text(drawn.region, own, in_use=drawn.in_use)
-        self.view.setAccessibleDescription(tr("Region: {words}", words=words) if loaded is not None else "")
+        case_region = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, case_region, in_use=drawn.in_use, has_query=loaded is not None)
+        text = region_text(drawn.region, case_region, in_use=drawn.in_use)
+        self.view.setAccessibleDescription(tr("Region: {region}", region=text) if loaded is not None else "")
 
-    def _tell_greys(self) -> None:
+    def _update_window_level(self) -> None:
         image, window = self.view.image, self.view.window_level
         if image is None or window is None:
             self._state.set_window_level(None)
@@ -330,11 +330,13 @@ class QueryPanel(Panel):
         if self._failed:
             self._retry()
         else:
-            self._renew_facts()
+            self._refresh_facts()
 
-    def _renew_facts(self) -> None:
-        source = self._wanted
-        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+    def _refresh_facts(self) -> None:
+        source = self._source
+        self.facts.show_case(
+            self._state.columns, source.case if source else None, has_query=source is not None
+        )
         self.facts.show_image(self._loaded.image if self._loaded else None)
         self._region.update_controls()
 
@@ -342,7 +344,7 @@ class QueryPanel(Panel):
         self._search_label.setFixedWidth(theme().px(NAMES))
 
     def _fit_facts(self) -> None:
-        self.facts.setVisible(self._wanted is not None and self.height() >= theme().px(FACTS_FROM))
+        self.facts.setVisible(self._source is not None and self.height() >= theme().px(FACTS_MIN_HEIGHT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -351,9 +353,9 @@ class QueryPanel(Panel):
     # Menu
 
     def make_menu(self) -> QMenu:
-        """What can be done with the image shown; deletes itself when it closes."""
+        """The menu of the image; it deletes itself when it closes."""
         menu = image_menu(self.view, self._context, self)
-        source = self._wanted
+        source = self._source
         if self._loaded is not None:
             menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
             menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
@@ -364,12 +366,12 @@ class QueryPanel(Panel):
         return menu
 
     def _open_menu(self, at: QPoint) -> None:
-        if self._wanted is not None:
+        if self._source is not None:
             self.make_menu().popup(at)
 
 
 class _Header(PanelHeader):
-    """``double_clicked`` instead of floating the dock, which dragging does too."""
+    """Emits ``double_clicked`` instead of floating the dock. Dragging floats it too."""
 
     double_clicked = Signal()
 

@@ -1,4 +1,4 @@
-"""What is known of the query, below its image."""
+"""Facts of the query, below its image."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ FINDING, PATIENT, SIZE, REGION, SPACING = (
 
 
 class QueryFacts(FactList):
-    """Finding, patient, size, region and spacing; what is not known has no row or says so."""
+    """Finding, patient, size, region and spacing. An unknown fact has no row, or says that it is unknown."""
 
     def __init__(self) -> None:
         super().__init__((FINDING, PATIENT, SIZE, REGION, SPACING))
 
-    def show_case(self, columns: CaseColumns, case: str | None, *, asked: bool) -> None:
+    def show_case(self, columns: CaseColumns, case: str | None, *, has_query: bool) -> None:
         """Finding and patient of a case of the library; an image from outside has neither."""
         index = columns.index_of_id(case) if case is not None else -1
         finding = columns.finding_name(index) if index >= 0 else None
         if finding is None:
-            self.set_fact(FINDING, tr("not given") if asked else None)
+            self.set_fact(FINDING, tr("not given") if has_query else None)
         else:
             code = int(columns.finding[index])
             self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
@@ -38,7 +38,7 @@ class QueryFacts(FactList):
         self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
 
     def show_image(self, image: DisplayImage | None) -> None:
-        """Size, and spacing where the file tells it."""
+        """Size, and spacing if the file contains it."""
         if image is None:
             self.set_fact(SIZE, None)
             self.set_fact(SPACING, None)
@@ -54,17 +54,19 @@ class QueryFacts(FactList):
             each = localise_number(f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}")
             self.set_fact(SPACING, tr("{length} mm, from the file", length=each))
 
-    def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
-        """The region ``drawn`` on the image, or the case's ``own``; ``asked`` false: no image."""
-        self.set_fact(REGION, region_text(drawn, own, in_use=in_use) if asked else None)
+    def show_region(
+        self, drawn: Region | None, case_region: Region | None, *, in_use: bool, has_query: bool
+    ) -> None:
+        """The region ``drawn`` on the image, or the ``case_region`` of the library; nothing without ``has_query``."""
+        self.set_fact(REGION, region_text(drawn, case_region, in_use=in_use) if has_query else None)
 
 
-def region_text(drawn: Region | None, own: Region | None, *, in_use: bool) -> str:
-    """The region ``drawn`` on an image, or the case's ``own``."""
+def region_text(drawn: Region | None, case_region: Region | None, *, in_use: bool) -> str:
+    """The text for the region ``drawn`` on an image, or for the ``case_region`` of the library."""
     if drawn is not None:
         region = f"{_shape(drawn)}, {_size(drawn)} px"
         return region if in_use else tr("{region}, not used", region=region)
-    return tr("none") if own is None else tr("the case’s own, {size} px", size=_size(own))
+    return tr("none") if case_region is None else tr("the case’s own, {size} px", size=_size(case_region))
 
 
 def _shape(region: Region) -> str:

@@ -1,4 +1,4 @@
-"""What stands in the image's place when there is none."""
+"""The notice that is shown if there is no image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class QueryNotice(EmptyState):
 
     def show_no_query(self, choose: Callable[[], None]) -> None:
         self.set_icon("image")
-        self.say(
+        self.show_message(
             tr("No query yet"),
             tr("Double-click a case in the library, or drop an image here."),
             tr("Choose an image…"),
@@ -29,18 +29,18 @@ class QueryNotice(EmptyState):
 
     def show_loading(self) -> None:
         self.set_icon("hourglass")
-        self.say("", tr("Loading the image…"))
+        self.show_message("", tr("Loading the image…"))
 
     def show_table_row(self) -> None:
         self.set_icon("table")
-        self.say(tr("A row of a table"), tr("This case has numbers and no image."))
+        self.show_message(tr("A row of a table"), tr("This case has numbers and no image."))
 
-    def show_error(self, error: SemblanceError, again: Callable[[], None]) -> None:
+    def show_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
         self.set_icon("warning")
-        self.say(breakable(error.message), breakable(error.hint), tr("Try again"), again)
+        self.show_message(breakable(error.message), breakable(error.hint), tr("Try again"), retry)
 
 
 def breakable(text: str, longest: int = 14) -> str:
-    """``text`` with invisible places to break paths and other long words, which a narrow label would cut."""
-    softer = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", text)
-    return re.sub(rf"([^\s\u200b]{{{longest}}})(?=[^\s\u200b])", "\\1\u200b", softer)
+    """``text`` with zero-width spaces where a narrow label may break paths and other long words."""
+    breakable_text = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", text)
+    return re.sub(rf"([^\s\u200b]{{{longest}}})(?=[^\s\u200b])", "\\1\u200b", breakable_text)

@@ -1,10 +1,10 @@
-"""The region drawn on an image, and searching with it: what the Query panel and the large image share."""
+"""The region drawn on an image, and searching with it, in the Query panel and in the full-size view."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from semblance.app.search.query import outline_lesion
+from semblance.app.search.query import outline_mass
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.viewer.image_pane import ImagePane
@@ -17,10 +17,10 @@ REGION, WHOLE = "region", "whole"
 
 
 class RegionSearch(QObject):
-    """Ties ``pane``, ``tools`` and ``choice`` to the query of the window.
+    """Connects ``pane``, ``tools`` and ``choice`` to the query of the window.
 
-    ``live``: the image is the query's, and what is drawn is asked with at once. ``told``: the region drawn,
-    or whether it is in use, is another.
+    ``is_query``: the image is that of the query, so a region that is drawn is searched with at once.
+    ``region_changed``: another region is drawn, or it is used or no longer used.
     """
 
     region_changed = Signal()
@@ -28,21 +28,21 @@ class RegionSearch(QObject):
     def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: Segmented) -> None:
         super().__init__(pane)
         self._context, self._pane, self._tools, self._choice = context, pane, tools, choice
-        self.live = True
+        self.is_query = True
         view = pane.view
         view.tool_changed.connect(tools.show_tool)
         view.region.moved.connect(lambda _: self.update_controls())
-        view.region.changed.connect(self._ask)
+        view.region.changed.connect(self._search_drawn)
         view.segment_requested.connect(lambda x, y: self._outline((x, y)))
         view.refine_requested.connect(lambda: self._outline(view.region.region))
         tools.tool_requested.connect(self.set_tool)
         tools.undo_requested.connect(self._undo)
         tools.auto_requested.connect(view.auto)
-        choice.changed.connect(self._switch)
+        choice.changed.connect(self._set_choice)
 
     @property
     def drawn(self) -> Region | None:
-        """The region drawn, on the slice it was drawn on."""
+        """The region drawn, with its slice."""
         return self._pane.placed(self._pane.view.region.region)
 
     def set_tool(self, name: str) -> None:
@@ -52,11 +52,11 @@ class RegionSearch(QObject):
             self._pane.view.setFocus()
 
     def follow(self) -> None:
-        """Draw the query's region, or set the one drawn aside."""
+        """Draw the region of the query, or show the drawn region as not used."""
         view, query = self._pane.view, self._context.state.query
         if view.image is None or not view.editable:
             return
-        if self.live:
+        if self.is_query:
             region = inside(query.region if query is not None else None, view.image)
             drawn = view.region
             if region is not None:
@@ -67,33 +67,33 @@ class RegionSearch(QObject):
         self.update_controls()
 
     def update_controls(self) -> None:
-        """Let everything beside the image say what is drawn."""
+        """Update the controls beside the image."""
         drawn = self._pane.view.region
         self._choice.setEnabled(drawn.region is not None)
-        # Asked without a drawn one, a case with a region of its own is measured there.
+        # Without a drawn region, the region of the case is used if it has one.
         by_region = drawn.in_use if drawn.region is not None else self._pane.case_region is not None
         self._choice.set_value(REGION if by_region else WHOLE)
         self._tools.undo.setEnabled(drawn.can_undo)
         self.region_changed.emit()
 
-    def _ask(self, region: Region | None) -> None:
-        if self._pane.view.editable and self.live:
+    def _search_drawn(self, region: Region | None) -> None:
+        if self._pane.view.editable and self.is_query:
             search_operations.submit_region(self._context, self._pane.placed(region))
         self.update_controls()
 
     def _outline(self, where: tuple[int, int] | Region | None) -> None:
         pane = self._pane
         if where is not None and pane.view.editable:
-            outline_lesion.outline_mass(self._context, pane.view, *pane.source, pane.place, where)
+            outline_mass.outline_mass(self._context, pane.view, *pane.source, pane.place, where)
 
     def _undo(self) -> None:
         if self._pane.view.editable:
             self._pane.view.region.undo()
 
-    def _switch(self, key: str) -> None:
+    def _set_choice(self, key: str) -> None:
         if not self._pane.view.editable:
             return
-        if self.live:
+        if self.is_query:
             search_operations.submit_region(self._context, self.drawn if key == REGION else None)
         else:
             self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)

@@ -1,4 +1,4 @@
-"""Keeping searches: at every change, under names, and open again."""
+"""Saving searches: automatically, under names, and opening them again."""
 
 from __future__ import annotations
 
@@ -18,73 +18,73 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
-#: Changes that follow each other faster are kept together.
+#: Changes that follow each other faster are saved together.
 PAUSE_MS = 150
 
 
 class SearchAutosave(QObject):
-    """Keeps the present search at every change; leaves a named one as it was when another query is asked."""
+    """Saves the current search at every change. A named search stays unchanged when another query is searched."""
 
     def __init__(
         self, context: Context, capture: Callable[[], Mapping[str, Any]], parent: QObject | None = None
     ) -> None:
-        """``capture`` tells how the search is seen."""
+        """``capture`` returns the view of the search: zoom, window, scroll position and the like."""
         super().__init__(parent)
         self._context, self._state, self._capture = context, context.state, capture
-        self._kept: Mapping[str, Any] | None = None
-        self._asked_with: Query | None = None
-        self._soon = one_shot(self, self.keep, PAUSE_MS)
+        self._saved: Mapping[str, Any] | None = None
+        self._named_query: Query | None = None
+        self._save_timer = one_shot(self, self.save_now, PAUSE_MS)
         state = self._state
-        state.on_change(Change.LIBRARY, self, self._begin)
+        state.on_change(Change.LIBRARY, self, self._start)
         state.on_change(Change.QUERY, self, self._follow_query)
         state.on_change(Change.NAME, self, self._follow_name)
-        state.on_change(Change.SEARCH | Change.RANKING | Change.NAME, self, self.touch)
+        state.on_change(Change.SEARCH | Change.RANKING | Change.NAME, self, self.schedule_save)
 
-    def touch(self) -> None:
-        """Something of the search, or of how it is seen, is different."""
+    def schedule_save(self) -> None:
+        """Save soon, because the search or its view changed."""
         library = self._state.library
         if library is not None and library.writable and self._state.query is not None:
-            self._soon.start()
+            self._save_timer.start()
 
-    def look(self) -> None:
-        """Take down how the search is seen now."""
+    def capture_view(self) -> None:
+        """Put the current view of the search into the state."""
         self._state.view = self._capture()
 
-    def keep(self) -> None:
-        """Write what there is, if it differs from what was written last."""
+    def save_now(self) -> None:
+        """Save the search, if it differs from the last one saved."""
         library = self._state.library
         if library is None or not library.writable or self._state.query is None:
             return
-        self.look()
-        memory = self._state.search_record()
-        if memory == self._kept:
+        self.capture_view()
+        record = self._state.search_record()
+        if record == self._saved:
             return
-        self._kept = memory
-        # In the process that asks: what it has in memory stays good when it writes itself.
+        self._saved = record
+        # In the process that searches: what it has in memory stays valid when it writes itself.
         self._context.jobs.run(
             tr("Saving the search"),
             saved_searches.save_current,
             library.path,
-            memory,
+            record,
             lane=Lane.SEARCH,
-            channel=f"keep {library.path}",
+            channel=f"save {library.path}",
             quiet=True,
         ).failed.connect(self._context.messages.error)
 
-    def _begin(self) -> None:
-        self._soon.stop()
-        self._kept = None
+    def _start(self) -> None:
+        self._save_timer.stop()
+        self._saved = None
 
     def _follow_name(self) -> None:
-        self._asked_with = self._state.query if self._state.search_name else None
+        self._named_query = self._state.query if self._state.search_name else None
 
     def _follow_query(self) -> None:
-        state, before, query = self._state, self._asked_with, self._state.query
+        state, before, query = self._state, self._named_query, self._state.query
         if not state.search_name or before is None or query is None or state.path is None:
             return
         if (before.case, before.image) == (query.case, query.image):
             return
-        # The named search stays as it was: from here on, judgements go into a ledger of their own.
+        # The named search stays unchanged: from now on judgements go into a new ledger.
         name = state.search_name
         state.set_search_name("")
         search_operations.copy_ledger(self._context)
@@ -94,31 +94,31 @@ class SearchAutosave(QObject):
 
 
 def save(context: Context, name: str) -> Job | None:
-    """Keep the present search under ``name``; from then on every change is kept there."""
+    """Save the current search as ``name``. Later changes are saved in it too."""
     state = context.state
     if state.path is None or state.query is None:
         return None
     path = state.path
     job = _run(context, saved_searches.save, name, state.search_record())
 
-    def done(given: str) -> None:
+    def show(given: str) -> None:
         if state.path == path:
             state.set_search_name(given)
         context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
 
-    job.done.connect(done)
+    job.done.connect(show)
     return job
 
 
 def branch(context: Context, name: str) -> Job | None:
-    """Go on with a copy of the present search, judgements and all; the one it came from stays as it is."""
+    """Continue with a copy of the current search and its judgements. The original stays unchanged."""
     state = context.state
     if state.path is None or state.query is None:
         return None
     path, before = state.path, state.search_name
     job = _run(context, saved_searches.branch, name, state.search_record())
 
-    def done(search: Search) -> None:
+    def show(search: Search) -> None:
         if state.path != path:
             return
         state.set_search_name("")
@@ -131,12 +131,12 @@ def branch(context: Context, name: str) -> Job | None:
             else tr("You continue as '{name}'.", **names)
         )
 
-    job.done.connect(done)
+    job.done.connect(show)
     return job
 
 
 def reopen(context: Context, name: str) -> Job | None:
-    """Show a kept search as it was seen, and say what is gone or would differ."""
+    """Open a saved search with its view, and warn of what is missing or would differ."""
     path = context.state.path
     if path is None:
         return None
@@ -151,7 +151,7 @@ def reopen(context: Context, name: str) -> Job | None:
 
 
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
-    """Put a reopened search into the window."""
+    """Show a reopened search in the window."""
     search_operations.restore_search(context, found)
     context.state.set_ranked_search(found.asked)
     context.state.restore_view(found.view)
@@ -163,8 +163,8 @@ def show_reopened(context: Context, found: ReopenedSearch) -> None:
         )
 
 
-def listed(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job | None:
-    """The kept searches go to ``then``."""
+def list_searches(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job | None:
+    """Give the saved searches to ``then``."""
     if context.state.path is None:
         return None
     job = _run(context, saved_searches.saved_searches)
@@ -172,8 +172,8 @@ def listed(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job |
     return job
 
 
-def deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
-    """Name, time and token of the deleted searches that can come back go to ``then``."""
+def list_deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
+    """Give name, time and token of the deleted searches that can be restored to ``then``."""
     if context.state.path is None:
         return None
     job = _run(context, saved_searches.deleted_searches)
@@ -182,21 +182,21 @@ def deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]
 
 
 def rename(context: Context, old: str, new: str) -> Job | None:
-    """Call a kept search otherwise."""
+    """Rename a saved search."""
     if context.state.path is None:
         return None
     job = _run(context, saved_searches.rename, old, new)
 
-    def done(given: str) -> None:
+    def show(given: str) -> None:
         if context.state.search_name == old:
             context.state.set_search_name(given)
 
-    job.done.connect(done)
+    job.done.connect(show)
     return job
 
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:
-    """Delete a kept search; ``then`` gets what :func:`restore` takes."""
+    """Delete a saved search. ``then`` gets the token for :func:`restore`."""
     if context.state.path is None:
         return None
     if context.state.search_name == name:
@@ -207,7 +207,7 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
 
 
 def restore(context: Context, token: str) -> Job | None:
-    """Bring a deleted search back."""
+    """Restore a deleted search."""
     return None if context.state.path is None else _run(context, saved_searches.restore, token)
 
 

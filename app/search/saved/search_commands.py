@@ -1,4 +1,4 @@
-"""What the commands on kept searches do: ask for a name, show the list."""
+"""The commands of saved searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from semblance.core.searches.query import Query
 
 
 class SearchCommands(QObject):
-    """Asks in dialogs of ``parent``; ``record_view`` records how the search is shown."""
+    """Opens dialogs of ``parent``. ``record_view`` puts the view of the search into the state."""
 
     def __init__(
         self,
@@ -39,46 +39,46 @@ class SearchCommands(QObject):
             "branch_search": self.branch,
             "searches": self.show,
             "rank_again": partial(search_operations.rank, context),
-            "ask_file": self.ask_with_file,
+            "ask_file": self.search_with_file,
         }
 
-    def ask_with_file(self) -> None:
-        """Search with an image file of the user's choice."""
+    def search_with_file(self) -> None:
+        """Let the user select an image file to search with."""
         title = tr("Search with an image")
         chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILE_FILTER)
         if chosen:
             search_operations.submit_query(self._context, Query(image=Path(chosen)))
 
     def save(self) -> None:
-        """Keep the present search under a name."""
-        name = self._name(tr("Save the search"), self._usual_name())
+        """Save the current search under a name."""
+        name = self._name(tr("Save the search"), self._default_name())
         if name:
             self._record_view()
             saved_searches.save(self._context, name)
 
     def branch(self) -> None:
-        """Go on with a copy of the present search."""
-        before = self._context.state.search_name or self._usual_name()
+        """Continue with a copy of the current search."""
+        before = self._context.state.search_name or self._default_name()
         name = self._name(tr("Branch the search"), tr("{name}, branch", name=before))
         if name:
             self._record_view()
             saved_searches.branch(self._context, name)
 
     def show(self) -> None:
-        """The list."""
+        """Show the saved searches."""
         if self.dialog is None or not isValid(self.dialog):
             self.dialog = SearchesDialog(self._context, self._thumbnails, self._parent)
         self.dialog.show()
         self.dialog.raise_()
         self.dialog.list.setFocus()
 
-    def _name(self, title: str, usual: str) -> str:
+    def _name(self, title: str, default: str) -> str:
         if self._context.state.query is None:
             return ""
-        name, given = QInputDialog.getText(self._parent, title, tr("Name"), text=usual)
-        return name.strip() if given else ""
+        name, accepted = QInputDialog.getText(self._parent, title, tr("Name"), text=default)
+        return name.strip() if accepted else ""
 
-    def _usual_name(self) -> str:
+    def _default_name(self) -> str:
         state = self._context.state
         query = state.query
         if query is None:

@@ -1,4 +1,4 @@
-"""How a search is seen: taken down, and brought back to the pixel once its image is there."""
+"""The view of a search: saved with it, and restored when its image is loaded."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from semblance.app.viewer.window_level import Window
 
 
 class SearchView(QObject):
-    """Of one window: the query's image (zoom, place, greys, held how, slice) and the ranking (case, list or
-    cards, scrolled how far)."""
+    """The view in one window: of the query's image (zoom, position, window, orientation, slice) and of the similar
+    cases (current case, list or cards, scroll position)."""
 
     def __init__(self, context: Context, query: QueryPanel, ranking: RankingPanel, parent: QObject) -> None:
         super().__init__(parent)
         self._state, self._query, self._ranking = context.state, query, ranking
-        self._wanted: Mapping[str, Any] = {}
+        self._pending_view: Mapping[str, Any] = {}
         self.autosave = SearchAutosave(context, self.capture, self)
         view, grid = query.view, ranking.grid
         self._state.view_requested.connect(self.restore)
-        self._state.on_change(Change.QUERY, self, self._forget)
+        self._state.on_change(Change.QUERY, self, self._clear)
         query.image_shown.connect(self._restore_image)
-        view.view_changed.connect(self.autosave.touch)
-        view.window_changed.connect(lambda _: self.autosave.touch())
-        view.inverted_changed.connect(lambda _: self.autosave.touch())
-        query.pane.slice_changed.connect(lambda _: self.autosave.touch())
-        grid.current_changed.connect(lambda _: self.autosave.touch())
-        grid.verticalScrollBar().valueChanged.connect(lambda _: self.autosave.touch())
+        view.view_changed.connect(self.autosave.schedule_save)
+        view.window_changed.connect(lambda _: self.autosave.schedule_save())
+        view.inverted_changed.connect(lambda _: self.autosave.schedule_save())
+        query.pane.slice_changed.connect(lambda _: self.autosave.schedule_save())
+        grid.current_changed.connect(lambda _: self.autosave.schedule_save())
+        grid.verticalScrollBar().valueChanged.connect(lambda _: self.autosave.schedule_save())
 
     def capture(self) -> dict[str, Any]:
-        """As plain values."""
-        if self._wanted:
-            # The image is still on its way: what was wanted holds.
-            return dict(self._wanted)
+        """The current view as plain values for JSON."""
+        if self._pending_view:
+            # The image is still loading: the view to restore is still valid.
+            return dict(self._pending_view)
         query, ranking = self._query, self._ranking
         grid = ranking.grid
         out: dict[str, Any] = {"scroll": grid.verticalScrollBar().value(), "cards": ranking.view.value()}
@@ -50,23 +50,23 @@ class SearchView(QObject):
             out["current"] = self._state.columns.ids[index]
         view = query.view
         if view.image is not None:
-            seen, grey = view.viewport, view.window_level
+            viewport, window = view.viewport, view.window_level
             out |= {
-                "zoom": None if seen.fitted else [seen.zoom, seen.x, seen.y],
-                "held": [seen.orientation.turns, seen.orientation.mirrored],
-                "greys": None if grey is None else [grey.low, grey.high],
+                "zoom": None if viewport.fitted else [viewport.zoom, viewport.x, viewport.y],
+                "held": [viewport.orientation.turns, viewport.orientation.mirrored],
+                "greys": None if window is None else [window.low, window.high],
                 "inverted": view.inverted,
                 "slice": query.pane.place,
             }
         return out
 
-    def _forget(self) -> None:
-        """What was wanted of another query's image."""
-        self._wanted = {}
+    def _clear(self) -> None:
+        """Forget the view to restore, because the query changed."""
+        self._pending_view = {}
 
     def restore(self, view: Mapping[str, Any]) -> None:
-        """See the search so; the image once it is shown."""
-        self._wanted = view
+        """Restore a view; that of the image when it is shown."""
+        self._pending_view = view
         if self._query.view.image is not None and self._query.shows_query:
             self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
@@ -82,20 +82,20 @@ class SearchView(QObject):
             ranking.grid.verticalScrollBar().setValue(view["scroll"])
 
     def _restore_image(self) -> None:
-        wanted, self._wanted = self._wanted, {}
+        pending, self._pending_view = self._pending_view, {}
         view, pane = self._query.view, self._query.pane
         try:
-            if isinstance(wanted.get("slice"), int):
-                pane.slices.go(wanted["slice"])
-            if wanted.get("held"):
-                view.hold(Orientation(int(wanted["held"][0]) % 4, bool(wanted["held"][1])))
-            if wanted.get("zoom"):
-                zoom, x, y = (float(value) for value in wanted["zoom"])
+            if isinstance(pending.get("slice"), int):
+                pane.slices.go(pending["slice"])
+            if pending.get("held"):
+                view.hold(Orientation(int(pending["held"][0]) % 4, bool(pending["held"][1])))
+            if pending.get("zoom"):
+                zoom, x, y = (float(value) for value in pending["zoom"])
                 view.look(replace(view.viewport, zoom=zoom, x=x, y=y, fitted=False))
-            if wanted.get("greys"):
-                view.set_window(Window(float(wanted["greys"][0]), float(wanted["greys"][1])))
-            if "inverted" in wanted and bool(wanted["inverted"]) != view.inverted:
+            if pending.get("greys"):
+                view.set_window(Window(float(pending["greys"][0]), float(pending["greys"][1])))
+            if "inverted" in pending and bool(pending["inverted"]) != view.inverted:
                 view.invert()
         except (TypeError, ValueError, KeyError, IndexError):
-            # Of another version: the image is seen as it is opened.
+            # Saved by another version: the image keeps its default view.
             return

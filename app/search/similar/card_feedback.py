@@ -1,4 +1,5 @@
-"""Judging ranked cases: what thumbs, keys, the menu and dragging say goes to the ledger of the search."""
+"""Relevance feedback on ranked cases: marks and comparisons from buttons, keys, the menu and dragging are saved
+in the ledger of the search."""
 
 from __future__ import annotations
 
@@ -19,168 +20,173 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
-#: Cases on screen that a lone click is compared with, at most.
-SHOWN = 40
-_VERDICTS = {Kind.ALIKE: 1, Kind.NOT_ALIKE: -1}
+#: How many of the visible cases a single mark is compared with, at most.
+MAX_VISIBLE = 40
+_MARKS = {JudgementKind.ALIKE: 1, JudgementKind.NOT_ALIKE: -1}
 
 
 class CardFeedback(QObject):
-    """Follows the thumbs and comparisons of ``grid``."""
+    """Saves the marks and comparisons that are made in ``grid``."""
 
     def __init__(self, context: Context, grid: CaseGrid, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._state, self._grid = context, context.state, grid
-        #: Verdicts shown but not yet kept, by catalogue row; 0 takes one back.
-        self._on_the_way: dict[int, int] = {}
-        #: What was found in the ledger for this answer, query and library.
-        self._known: tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None = None
-        #: Library and metric of which is known, or asked, whether clicks can refine it.
-        self._checked: tuple[Path | None, str] = (None, "")
+        #: Marks shown but not yet saved, by catalogue row. 0 removes a mark.
+        self._pending: dict[int, int] = {}
+        #: The marks in the ledger, for this ranking, query and library.
+        self._saved_cache: (
+            tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None
+        ) = None
+        #: Library and metric for which it was requested whether judgements can refine the metric.
+        self._checked_metric: tuple[Path | None, str] = (None, "")
         self.bar = CompareBar(grid.comparison.cancel)
         grid.set_multiple(True)
-        grid.judged.connect(self._thumb)
+        grid.judged.connect(self._mark_card)
         grid.comparison.compared.connect(self.compare)
-        grid.comparison.changed.connect(self._tell_comparing)
-        self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._offer)
-        self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._forget)
-        self._offer()
+        grid.comparison.changed.connect(self._show_comparing)
+        self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._update_judging)
+        self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._reset)
+        self._update_judging()
 
     def marks(self) -> Mapping[int, int]:
-        """1 alike, -1 not alike, by catalogue row: what was said about the present query."""
-        kept = {row: verdict for row, (verdict, _) in self._kept().items()}
-        return {row: verdict for row, verdict in (kept | self._on_the_way).items() if verdict}
+        """1 alike, -1 not alike, by catalogue row: the marks of the current query."""
+        saved = {row: mark for row, (mark, _) in self._saved_marks().items()}
+        return {row: mark for row, mark in (saved | self._pending).items() if mark}
 
-    def judge(self, verdict: int, rows: Sequence[int] = ()) -> None:
-        """Say 1 alike or -1 not alike of ``rows``, else of what is chosen; saying it again takes it back."""
+    def judge(self, mark: int, rows: Sequence[int] = ()) -> None:
+        """Mark ``rows``, or the selected cases, as alike (1) or not alike (-1). The same mark again removes it."""
         search = self._state.search
-        chosen = [row for row in rows or self._grid.selected() if row not in self._on_the_way]
-        if search is None or not self._state.can_judge or not chosen:
+        selected = [row for row in rows or self._grid.selected() if row not in self._pending]
+        if search is None or not self._state.can_judge or not selected:
             return
-        kept = self._kept()
-        fresh = [row for row in chosen if kept.get(row, (0, 0))[0] != verdict]
+        saved = self._saved_marks()
+        unmarked = [row for row in selected if saved.get(row, (0, 0))[0] != mark]
         try:
-            made = [
-                likeness_judgement(search, self._id(row), verdict > 0, self._on_screen()) for row in fresh
+            judgements = [
+                likeness_judgement(search, self._id(row), mark > 0, self._visible_case_ids())
+                for row in unmarked
             ]
         except BadInput as error:
             self._context.messages.error(error)
             return
-        if not fresh:
-            self._follow(refine_metric.undo(self._context, [kept[row][1] for row in chosen]), chosen, 0)
+        if not unmarked:
+            self._follow(refine_metric.undo(self._context, [saved[row][1] for row in selected]), selected, 0)
             return
-        instead = [kept[row][1] for row in fresh if row in kept]
-        self._follow(refine_metric.judge(self._context, made, instead), fresh, verdict)
+        replaced_ids = [saved[row][1] for row in unmarked if row in saved]
+        self._follow(refine_metric.judge(self._context, judgements, replaced_ids), unmarked, mark)
 
     def compare(self, closer_row: int, farther_row: int) -> None:
-        """Say that one case is closer to the query than the other."""
+        """Save that one case is closer to the query than the other."""
         search = self._state.search
         if search is None or not self._state.can_judge:
             return
         try:
-            made: Judgement = comparison_judgement(search, self._id(closer_row), self._id(farther_row))
+            judgement: Judgement = comparison_judgement(search, self._id(closer_row), self._id(farther_row))
         except BadInput as error:
             self._context.messages.error(error)
             return
-        refine_metric.judge(self._context, [made])
+        refine_metric.judge(self._context, [judgement])
 
     def compare_current(self) -> None:
-        """The current case is the closer one; or, once there is one, the farther."""
+        """Use the current case as the closer case, or as the farther one if a comparison has begun."""
         current, comparing = self._grid.current(), self._grid.comparison
         if current != NONE and not comparing.finish(current):
             comparing.cancel() if comparing.pending else comparing.begin(current)
 
     def fill_menu(self, menu: QMenu) -> None:
-        """What can be said of the chosen cases."""
+        """Add the entries that judge the selected cases."""
         if not self._state.can_judge:
             return
         rows = self._grid.selected()
         marks = self.marks()
         menu.addSeparator()
-        for verdict, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
-            said = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
-            action = menu.addAction(f"{said}\t{key}", partial(self.judge, verdict, rows))
+        for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
+            label = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
+            action = menu.addAction(f"{label}\t{key}", partial(self.judge, mark, rows))
             action.setCheckable(True)
-            action.setChecked(all(marks.get(row) == verdict for row in rows))
+            action.setChecked(all(marks.get(row) == mark for row in rows))
         if len(rows) == 1:
-            waiting = self._grid.comparison.closer
-            words = (
-                tr("Mark as closer than…") if waiting in (NONE, rows[0]) else tr("Mark as the farther case")
+            pending = self._grid.comparison.closer
+            compare_label = (
+                tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")
             )
-            menu.addAction(f"{words}\tT", self.compare_current)
+            menu.addAction(f"{compare_label}\tT", self.compare_current)
 
-    # Inside
+    # Implementation
 
-    def _kept(self) -> dict[int, tuple[int, int]]:
-        """(verdict, id of the judgement) by catalogue row, of those in force about the present query."""
-        search, asked, columns = self._state.search, self._state.ranked_search, self._state.columns
-        if search is None or asked is None:
+    def _saved_marks(self) -> dict[int, tuple[int, int]]:
+        """(mark, id of the judgement) by catalogue row, for the judgements in force of the current query."""
+        search, ranked_search, columns = self._state.search, self._state.ranked_search, self._state.columns
+        if search is None or ranked_search is None:
             return {}
-        key = (asked, search.query, columns)
-        if self._known is not None and all(a is b for a, b in zip(self._known[0], key, strict=True)):
-            return self._known[1]
+        key = (ranked_search, search.query, columns)
+        if self._saved_cache is not None and all(
+            a is b for a, b in zip(self._saved_cache[0], key, strict=True)
+        ):
+            return self._saved_cache[1]
         query = search.query
         name = query.case if query.case is not None else str(query.image)
         region = None if query.region is None else query.region.to_json()
         out: dict[int, tuple[int, int]] = {}
-        for entry in asked.entries:
-            one = entry.judgement
-            verdict = _VERDICTS.get(one.kind)
-            if verdict and entry.undone is None and one.query == name and one.region == region:
-                index = columns.index_of_id(one.case)
+        for entry in ranked_search.entries:
+            judgement = entry.judgement
+            mark = _MARKS.get(judgement.kind)
+            if mark and entry.undone is None and judgement.query == name and judgement.region == region:
+                index = columns.index_of_id(judgement.case)
                 if index >= 0:
-                    out[int(columns.case_row[index])] = (verdict, entry.id)
-        self._known = (key, out)
+                    out[int(columns.case_row[index])] = (mark, entry.id)
+        self._saved_cache = (key, out)
         return out
 
-    def _follow(self, job: Job | None, rows: Sequence[int], verdict: int) -> None:
-        """Show the verdict at once, until what was kept is there."""
+    def _follow(self, job: Job | None, rows: Sequence[int], mark: int) -> None:
+        """Show the mark at once, until it is saved."""
         if job is None:
             return
-        self._on_the_way |= dict.fromkeys(rows, verdict)
+        self._pending |= dict.fromkeys(rows, mark)
         self._grid.set_judgements(dict(self.marks()))
-        job.ended.connect(lambda: self._arrived(rows))
+        job.ended.connect(lambda: self._finish_saving(rows))
 
-    def _arrived(self, rows: Sequence[int]) -> None:
+    def _finish_saving(self, rows: Sequence[int]) -> None:
         for row in rows:
-            self._on_the_way.pop(row, None)
+            self._pending.pop(row, None)
         self._grid.set_judgements(dict(self.marks()))
 
-    def _forget(self) -> None:
-        self._on_the_way.clear()
+    def _reset(self) -> None:
+        self._pending.clear()
         self._grid.comparison.cancel()
 
-    def _offer(self) -> None:
+    def _update_judging(self) -> None:
         metric = self._state.metric.name if self._state.metric else ""
-        if self._state.ranking is not None and self._checked != (self._state.path, metric):
-            self._checked = (self._state.path, metric)
+        if self._state.ranking is not None and self._checked_metric != (self._state.path, metric):
+            self._checked_metric = (self._state.path, metric)
             self._state.refusal = None
             refine_metric.check_metric(self._context)
         self._grid.set_judging(self._state.can_judge)
 
-    def _thumb(self, row: int, verdict: int) -> None:
-        chosen = self._grid.selected()
-        self.judge(verdict, chosen if row in chosen else [row])
+    def _mark_card(self, row: int, mark: int) -> None:
+        selected = self._grid.selected()
+        self.judge(mark, selected if row in selected else [row])
 
-    def _tell_comparing(self, row: int) -> None:
+    def _show_comparing(self, row: int) -> None:
         columns = self._state.columns
-        self.bar.tell(columns.labels[columns.index_of_row(row)] if row != NONE else "")
+        self.bar.show_case(columns.labels[columns.index_of_row(row)] if row != NONE else "")
 
     def _id(self, row: int) -> str:
         columns = self._state.columns
         return columns.ids[columns.index_of_row(row)]
 
-    def _on_screen(self) -> list[str]:
+    def _visible_case_ids(self) -> list[str]:
         model = self._grid.model()
-        return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:SHOWN]
+        return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:MAX_VISIBLE]
 
 
 class CompareBar(QFrame):
-    """Says that a comparison waits for its second case, and how to end it."""
+    """Says that a comparison needs its second case, and how to cancel it."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -195,21 +201,21 @@ class CompareBar(QFrame):
         row.setContentsMargins(12, 0, 12, 0)
         row.addWidget(self._text, 1)
         row.addWidget(self._button)
-        theme_signals.changed.connect(self._fit)
-        self._fit()
+        theme_signals.changed.connect(self._update_height)
+        self._update_height()
         self.hide()
 
     @property
     def text(self) -> str:
-        """What it says; empty while it is not there."""
+        """Its text; empty while it is hidden."""
         return "" if self.isHidden() else self._text.text()
 
-    def tell(self, case: str) -> None:
-        """``case`` is the closer one; empty ends it."""
+    def show_case(self, case: str) -> None:
+        """``case`` is the closer case; empty hides the bar."""
         self._text.setText(
             tr("{case} is closer than … click the farther case, or go there and press T", case=case)
         )
         self.setVisible(bool(case))
 
-    def _fit(self) -> None:
+    def _update_height(self) -> None:
         self.setFixedHeight(theme().px(30))

@@ -1,4 +1,4 @@
-"""A few cases side by side in one line, each with an image and a word or two; chosen by mouse or keys."""
+"""A row of cases, each with an image and a short text, selected with the mouse or the keyboard."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 
-#: Height, side of the image and width of a case, with words beneath each other, and in one line.
-#: A case beside its words is wide enough for "differs in stripes" and as much below.
-TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 158
-LOW, LOW_THUMB, LOW_WIDTH = 28, 24, 108
+#: Height, side of the image and width of a case, with text in several lines, and in a single line.
+#: The width has space for "differs in stripes".
+HEIGHT, IMAGE, WIDTH = 56, 50, 158
+LINE_HEIGHT, LINE_IMAGE, LINE_WIDTH = 28, 24, 108
 _PAD = 4
 
 
 @dataclass(frozen=True)
 class StripCase:
-    """``row`` of the catalogue; ``lead`` in bold, ``value`` beside it, ``note`` below; ``words`` for a screen
-    reader and the tooltip; ``chip`` is code and letter of the finding, where they differ."""
+    """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below; ``text`` for a screen
+    reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ."""
 
     row: int
-    lead: str
+    title: str
     value: str
     note: str = ""
-    words: str = ""
+    text: str = ""
     chip: tuple[int, str] | None = None
 
 
@@ -58,12 +58,12 @@ class CaseStrip(QWidget):
         self._name = name
         self._cases: tuple[StripCase, ...] = ()
         self._source: ThumbnailSource | None = None
-        self._place, self._hover, self._low = 0, -1, False
+        self._place, self._hover, self._single_line = 0, -1, False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
-        themes.theme_signals.changed.connect(self._restyled)
-        self._told()
+        themes.theme_signals.changed.connect(self._update_style)
+        self._update_accessible_text()
 
     def set_source(self, source: ThumbnailSource) -> None:
         if self._source is not None:
@@ -77,13 +77,13 @@ class CaseStrip(QWidget):
             self._place = 0
         self._cases = tuple(cases)
         self.updateGeometry()
-        self._told()
+        self._update_accessible_text()
         self.update()
 
-    def set_low(self, low: bool) -> None:
+    def set_single_line(self, single_line: bool) -> None:
         """One line of text instead of two, with small images."""
-        if low != self._low:
-            self._low = low
+        if single_line != self._single_line:
+            self._single_line = single_line
             self.updateGeometry()
             self.update()
 
@@ -95,35 +95,35 @@ class CaseStrip(QWidget):
         """The catalogue row of the current case, -1 without any."""
         return self._cases[self._place].row if self._cases else -1
 
-    def shown(self) -> int:
-        """How many cases there is room for."""
-        return max(1, min(len(self._cases), self.width() // self._least()))
+    def visible_count(self) -> int:
+        """How many cases fit."""
+        return max(1, min(len(self._cases), self.width() // self._minimum_cell_width()))
 
-    def cell(self, place: int) -> QRect:
-        """Where the case at ``place`` is."""
-        return QRect(place * self._cell(), 0, self._cell(), self.height())
+    def cell_rect(self, place: int) -> QRect:
+        """The rectangle of the case at ``place``."""
+        return QRect(place * self._cell_width(), 0, self._cell_width(), self.height())
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(300), theme().px(LOW if self._low else TALL))
+        return QSize(theme().px(300), theme().px(LINE_HEIGHT if self._single_line else HEIGHT))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._least(), self.sizeHint().height())
+        return QSize(self._minimum_cell_width(), self.sizeHint().height())
 
-    def _cell(self) -> int:
-        """The cases that have room share it; few in a wide panel keep together."""
-        least = self._least()
-        return max(least, min(least * 5 // 4, self.width() // self.shown()))
+    def _cell_width(self) -> int:
+        """The visible cases share the width. Few cases in a wide panel stay close together."""
+        minimum = self._minimum_cell_width()
+        return max(minimum, min(minimum * 5 // 4, self.width() // self.visible_count()))
 
-    def _least(self) -> int:
+    def _minimum_cell_width(self) -> int:
         chips = theme().px(SIDE + 10) if any(case.chip is not None for case in self._cases) else 0
-        return theme().px(LOW_WIDTH if self._low else TALL_WIDTH) + chips
+        return theme().px(LINE_WIDTH if self._single_line else WIDTH) + chips
 
-    def _told(self) -> None:
+    def _update_accessible_text(self) -> None:
         self.setAccessibleName(self._name)
-        words = self._cases[self._place].words if self._cases else tr("none")
-        self.setAccessibleDescription(words)
+        text = self._cases[self._place].text if self._cases else tr("none")
+        self.setAccessibleDescription(text)
 
-    def _restyled(self) -> None:
+    def _update_style(self) -> None:
         self.updateGeometry()
         self.update()
 
@@ -133,29 +133,29 @@ class CaseStrip(QWidget):
 
     # Mouse and keys
 
-    def _place_at(self, point: QPoint) -> int:
-        place = point.x() // self._cell()
-        return place if 0 <= place < self.shown() and self._cases else -1
+    def _position_at(self, point: QPoint) -> int:
+        place = point.x() // self._cell_width()
+        return place if 0 <= place < self.visible_count() and self._cases else -1
 
-    def _choose(self, place: int) -> None:
+    def _select(self, place: int) -> None:
         self._place = place
-        self._told()
+        self._update_accessible_text()
         self.update()
         self.chosen.emit(self.current())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        place = self._place_at(event.position().toPoint())
+        place = self._position_at(event.position().toPoint())
         if place >= 0:
-            self._choose(place)
+            self._select(place)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        place = self._place_at(event.position().toPoint())
+        place = self._position_at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and place >= 0:
-            self._choose(place)
+            self._select(place)
             self.activated.emit(self.current())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._set_hover(self._place_at(event.position().toPoint()))
+        self._set_hover(self._position_at(event.position().toPoint()))
 
     def leaveEvent(self, event: QEvent) -> None:
         self._set_hover(-1)
@@ -167,17 +167,17 @@ class CaseStrip(QWidget):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
-        place = self._place if by_key else self._place_at(event.pos())
+        place = self._place if by_key else self._position_at(event.pos())
         if not self._cases or place < 0:
             return
-        self._choose(place)
-        where = self.mapToGlobal(self.cell(place).center()) if by_key else event.globalPos()
+        self._select(place)
+        where = self.mapToGlobal(self.cell_rect(place).center()) if by_key else event.globalPos()
         self.menu_requested.emit(self.current(), where)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         if self._cases and event.key() in steps and not event.modifiers():
-            self._choose(max(0, min(self.shown() - 1, self._place + steps[Qt.Key(event.key())])))
+            self._select(max(0, min(self.visible_count() - 1, self._place + steps[Qt.Key(event.key())])))
         elif self._cases and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.activated.emit(self.current())
         else:
@@ -185,9 +185,9 @@ class CaseStrip(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            place = self._place_at(event.pos())
+            place = self._position_at(event.pos())
             if place >= 0:
-                QToolTip.showText(event.globalPos(), plain_tip(self._cases[place].words), self)
+                QToolTip.showText(event.globalPos(), plain_tip(self._cases[place].text), self)
             else:
                 QToolTip.hideText()
             return True
@@ -197,41 +197,41 @@ class CaseStrip(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        for place in range(self.shown() if self._cases else 0):
+        for place in range(self.visible_count() if self._cases else 0):
             self._draw(painter, place)
         painter.end()
 
     def _draw(self, painter: QPainter, place: int) -> None:
-        tokens, case, cell = theme(), self._cases[place], self.cell(place)
-        side = tokens.px(LOW_THUMB if self._low else TALL_THUMB)
+        tokens, case, cell_rect = theme(), self._cases[place], self.cell_rect(place)
+        side = tokens.px(LINE_IMAGE if self._single_line else IMAGE)
         current = place == self._place and self.hasFocus()
         if current or place == self._hover:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setBrush(colour(tokens.selected if current else tokens.card_hover))
             painter.setPen(QPen(colour(tokens.accent), 2) if current else Qt.PenStyle.NoPen)
-            painter.drawRoundedRect(QRectF(cell).adjusted(1, 1, -1, -1), 4, 4)
+            painter.drawRoundedRect(QRectF(cell_rect).adjusted(1, 1, -1, -1), 4, 4)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        square = QRect(cell.x() + _PAD, cell.y() + (cell.height() - side) // 2, side, side)
+        square = QRect(cell_rect.x() + _PAD, cell_rect.y() + (cell_rect.height() - side) // 2, side, side)
         self._image(painter, square, case.row)
         left = square.right() + 1 + 2 * _PAD
         bold, plain, small = text_cache(BASE, 600), text_cache(BASE), text_cache(SMALL)
         line = tokens.px(16)
-        top = cell.y() + (cell.height() - line) // 2 if self._low else square.y()
-        room = cell.right() - left
+        top = cell_rect.y() + (cell_rect.height() - line) // 2 if self._single_line else square.y()
+        available = cell_rect.right() - left
         if case.chip is not None:
             chip = chip_pixmap(*case.chip, self.devicePixelRatioF())
             painter.drawPixmap(left, top + (line - tokens.px(SIDE)) // 2, chip)
-            left, room = left + tokens.px(SIDE) + 4, room - tokens.px(SIDE) - 4
-        width = int(bold.width(case.lead)) + 5 if case.lead else 0
-        bold.draw(painter, QRect(left, top, width, line), case.lead, tokens.text)
-        plain.draw(painter, QRect(left + width, top, room - width, line), case.value, tokens.second)
-        if self._low or not case.note:
+            left, available = left + tokens.px(SIDE) + 4, available - tokens.px(SIDE) - 4
+        width = int(bold.width(case.title)) + 5 if case.title else 0
+        bold.draw(painter, QRect(left, top, width, line), case.title, tokens.text)
+        plain.draw(painter, QRect(left + width, top, available - width, line), case.value, tokens.second)
+        if self._single_line or not case.note:
             return
         left = square.right() + 1 + 2 * _PAD
-        room = cell.right() - left
-        for number, words in enumerate(_two_lines(case.note, small.width, room)):
-            where = QRect(left, top + line + number * tokens.px(15), room, tokens.px(15))
-            small.draw(painter, where, words, tokens.second)
+        available = cell_rect.right() - left
+        for number, text in enumerate(_wrap_once(case.note, small.width, available)):
+            where = QRect(left, top + line + number * tokens.px(15), available, tokens.px(15))
+            small.draw(painter, where, text, tokens.second)
 
     def _image(self, painter: QPainter, square: QRect, row: int) -> None:
         painter.fillRect(square, colour(theme().image_well))
@@ -239,7 +239,7 @@ class CaseStrip(QWidget):
         if image is None:
             return
         ratio = self.devicePixelRatioF()
-        drawn = QPixmap.fromImage(
+        pixmap = QPixmap.fromImage(
             image.scaled(
                 round(square.width() * ratio),
                 round(square.height() * ratio),
@@ -247,19 +247,19 @@ class CaseStrip(QWidget):
                 Qt.TransformationMode.SmoothTransformation,
             )
         )
-        drawn.setDevicePixelRatio(ratio)
-        x = square.x() + (square.width() - drawn.width() / ratio) / 2
-        y = square.y() + (square.height() - drawn.height() / ratio) / 2
-        painter.drawPixmap(round(x), round(y), drawn)
+        pixmap.setDevicePixelRatio(ratio)
+        x = square.x() + (square.width() - pixmap.width() / ratio) / 2
+        y = square.y() + (square.height() - pixmap.height() / ratio) / 2
+        painter.drawPixmap(round(x), round(y), pixmap)
 
 
-def _two_lines(words: str, width: object, room: int) -> list[str]:
-    """``words`` broken once where they are too wide."""
+def _wrap_once(text: str, width: object, available: int) -> list[str]:
+    """``text`` in one line, or in two if it is too wide."""
     assert callable(width)
-    if width(words) <= room or " " not in words:
-        return [words]
-    parts = words.split(" ")
+    if width(text) <= available or " " not in text:
+        return [text]
+    parts = text.split(" ")
     for cut in range(len(parts) - 1, 0, -1):
-        if width(" ".join(parts[:cut])) <= room:
+        if width(" ".join(parts[:cut])) <= available:
             return [" ".join(parts[:cut]), " ".join(parts[cut:])]
     return [parts[0], " ".join(parts[1:])]

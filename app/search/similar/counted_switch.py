@@ -1,4 +1,4 @@
-"""A check box that tells how many, where there is room for it."""
+"""A check box that shows a count, if there is space for it."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from semblance.core.language import format_number
 
 
 class CountedSwitch(QCheckBox):
-    """``set_count(n)`` puts "(n)" behind the text; a number alone never makes the panel around it wider."""
+    """``set_count(n)`` adds "(n)" to the text. The count never makes the panel wider."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._plain, self._count = text, 0
+        self._text, self._count = text, 0
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def set_count(self, n: int) -> None:
-        """How many it stands for; 0 says nothing."""
+        """Set the count; 0 hides it."""
         self._count = n
         self.updateGeometry()
-        self._fit()
+        self._update_text()
 
     def sizeHint(self) -> QSize:
-        return self._with(self._whole())
+        return self._size_for(self._full_text())
 
     def minimumSizeHint(self) -> QSize:
-        return self._with(self._plain)
+        return self._size_for(self._text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._update_text()
 
-    def _whole(self) -> str:
-        return f"{self._plain} ({format_number(self._count, ',')})" if self._count else self._plain
+    def _full_text(self) -> str:
+        return f"{self._text} ({format_number(self._count, ',')})" if self._count else self._text
 
-    def _with(self, text: str) -> QSize:
-        """As Qt's own hint, for another text than the present one."""
+    def _size_for(self, text: str) -> QSize:
+        """Qt's size hint for ``text``."""
         option = QStyleOptionButton()
         self.initStyleOption(option)
         option.text = text
         size = self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text)
         return self.style().sizeFromContents(QStyle.ContentsType.CT_CheckBox, option, size, self)
 
-    def _fit(self) -> None:
-        whole = self._whole()
-        self.setText(whole if self.width() >= self.sizeHint().width() else self._plain)
-        self.setAccessibleName(whole)
+    def _update_text(self) -> None:
+        full_text = self._full_text()
+        self.setText(full_text if self.width() >= self.sizeHint().width() else self._text)
+        self.setAccessibleName(full_text)

@@ -1,4 +1,4 @@
-"""Look-alikes with the other finding, below the ranking: what else a case that looks so turned out to be."""
+"""The nearest cases with a different diagnosis, below the similar cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 
 
 class OtherDiagnoses(QFrame):
-    """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_requested`` as of a strip."""
+    """Hidden if there are none. ``chosen(row)``, ``activated(row)`` and ``menu_requested`` as in :class:`CaseStrip`."""
 
     chosen = Signal(int)
     activated = Signal(int)
@@ -34,18 +34,18 @@ class OtherDiagnoses(QFrame):
         self.setObjectName("others")
         self._title = ElidedLabel(tr("Different diagnosis nearby"), role="title")
         self._chip = FindingChip(-1, "?")
-        self._word = ElidedLabel(role="second")
+        self._finding_label = ElidedLabel(role="second")
         self.strip = CaseStrip(tr("Nearest cases with a different diagnosis"))
         self.strip.set_source(thumbnails)
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
         self.strip.menu_requested.connect(self.menu_requested)
-        head = hbox(spacing=8)
-        head.addWidget(self._title)
-        head.addWidget(self._chip)
-        head.addWidget(self._word, 1)
+        header_row = hbox(spacing=8)
+        header_row.addWidget(self._title)
+        header_row.addWidget(self._chip)
+        header_row.addWidget(self._finding_label, 1)
         column = vbox(self, spacing=4, margins=(12, 6, 12, 4))
-        column.addLayout(head)
+        column.addLayout(header_row)
         column.addWidget(self.strip)
         self.hide()
 
@@ -56,44 +56,44 @@ class OtherDiagnoses(QFrame):
             self.strip.set_cases(())
             return
         findings = {case.finding for case in cases}
-        one = next(iter(findings)) if len(columns.findings) == 2 else None
-        self._chip.setVisible(one is not None)
+        single = next(iter(findings)) if len(columns.findings) == 2 else None
+        self._chip.setVisible(single is not None)
         self._title.setText(
             tr("Different diagnosis nearby")
-            if one is not None
+            if single is not None
             else tr("Nearest cases that are not {finding}", finding=next(iter(ranking.counts), ""))
         )
-        if one is not None:
-            self._chip.set_finding(columns.findings.index(one), columns.letters[one])
-        self._word.setText(one or "")
+        if single is not None:
+            self._chip.set_finding(columns.findings.index(single), columns.letters[single])
+        self._finding_label.setText(single or "")
         digits = digits_for([case.distance for case in cases])
-        self.strip.set_cases([_told(case, columns, digits, several=one is None) for case in cases])
+        self.strip.set_cases([_strip_case(case, columns, digits, with_chip=single is None) for case in cases])
         rows = [case.row for case in cases]
 
-        def tell(groups: list[str]) -> None:
-            self._tell_differences(dict(zip(rows, groups, strict=True)))
+        def show(groups: list[str]) -> None:
+            self._show_differences(dict(zip(rows, groups, strict=True)))
 
-        search_operations.find_differences(self._context, [case.case_id for case in cases], tell)
+        search_operations.find_differences(self._context, [case.case_id for case in cases], show)
 
-    def set_low(self, low: bool) -> None:
-        """With little room: one line."""
-        self.strip.set_low(low)
+    def set_single_line(self, single_line: bool) -> None:
+        """Show each case in a single line, where there is little space."""
+        self.strip.set_single_line(single_line)
 
-    def _tell_differences(self, differs: dict[int, str]) -> None:
+    def _show_differences(self, groups: dict[int, str]) -> None:
         """The feature group each case differs in most, by catalogue row."""
         cases = []
         for case in self.strip.cases:
-            group = differs.get(case.row)
-            note = tr("differs in {group}", group=_within(group)) if group else case.note
-            words = f"{case.words}, {note}" if group else case.words
-            cases.append(replace(case, note=note, words=words))
+            group = groups.get(case.row)
+            note = tr("differs in {group}", group=_inside_sentence(group)) if group else case.note
+            text = f"{case.text}, {note}" if group else case.text
+            cases.append(replace(case, note=note, text=text))
         self.strip.set_cases(cases)
 
 
-def _told(case: RankedCase, columns: CaseColumns, digits: int, *, several: bool) -> StripCase:
+def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chip: bool) -> StripCase:
     rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the list")
     distance = distance_text(case.distance, digits)
-    words = tr(
+    text = tr(
         "{rank}, {case}, {finding}, distance {distance}",
         rank=rank,
         case=case.case_id,
@@ -101,13 +101,13 @@ def _told(case: RankedCase, columns: CaseColumns, digits: int, *, several: bool)
         distance=distance,
     )
     finding = str(case.finding)
-    chip = (columns.findings.index(finding), columns.letters[finding]) if several else None
-    return StripCase(case.row, str(case.rank) if case.rank else "", distance, "", words, chip)
+    chip = (columns.findings.index(finding), columns.letters[finding]) if with_chip else None
+    return StripCase(case.row, str(case.rank) if case.rank else "", distance, "", text, chip)
 
 
-def _within(name: str) -> str:
-    """A name inside a sentence: "Grey inside" as "grey inside", "AUC" as it is."""
-    words = spoken(name)
-    if words != name:
-        return translate(words)
+def _inside_sentence(name: str) -> str:
+    """A name as it is written inside a sentence: "Grey inside" as "grey inside", "AUC" unchanged."""
+    text = spoken(name)
+    if text != name:
+        return translate(text)
     return name[:1].lower() + name[1:] if name[1:2].islower() else name

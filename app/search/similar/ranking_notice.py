@@ -1,4 +1,4 @@
-"""What makes a ranking doubtful, plainly, between the strip and the cards."""
+"""The warning above the similar cases: no close match, or another problem of the query."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.reports.formatting import distance_text
-from semblance.core.searches.search import UNUSUAL
+from semblance.core.searches.search import NO_MATCH_RATE
 from semblance.core.workflows.searches.search_result import SearchResult
 
 
 class NoMatchNotice(QFrame):
-    """Takes no room while there is nothing to say. ``change``: opens what the rate is chosen in."""
+    """Hidden while there is no warning. ``change`` opens the menu with the match threshold."""
 
     def __init__(self, change: Callable[[], None]) -> None:
         super().__init__()
         set_look(self, message="warning")
-        self.title, self.words = WrappedLabel(role="title"), WrappedLabel(role="second")
+        self.title, self.detail = WrappedLabel(role="title"), WrappedLabel(role="second")
         self.change = QPushButton(tr("Change…"))
         self.change.setToolTip(tr("Choose how far a query must be to have no close match"))
         set_look(self.change, link=True)
         self.change.clicked.connect(change)
-        told = vbox(spacing=2)
-        told.addWidget(self.title)
-        told.addWidget(self.words)
+        texts = vbox(spacing=2)
+        texts.addWidget(self.title)
+        texts.addWidget(self.detail)
         row = hbox(self, spacing=8, margins=(10, 6, 8, 6))
         row.addWidget(IconLabel("warning"), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(told, 1)
+        row.addLayout(texts, 1)
         row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
 
-    def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
-        """What is to be said of ``ranking``, made with the rate ``unusual``."""
-        said = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
-        far = ranking is not None and ranking.no_good_match
-        if ranking is not None and far and ranking.ranked and ranking.usual_distance is not None:
+    def show_ranking(self, ranking: SearchResult | None, no_match_rate: float = NO_MATCH_RATE) -> None:
+        """Show the warnings of ``ranking``, which was made with the no-match rate ``unusual``."""
+        messages = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
+        no_match = ranking is not None and ranking.no_good_match
+        if ranking is not None and no_match and ranking.ranked and ranking.usual_distance is not None:
             nearest = min(case.distance for case in ranking.ranked)
-            said.insert(
+            messages.insert(
                 0,
                 tr(
                     "The nearest case, at {nearest}, is farther than {share:g} % of this library's cases are "
                     "from their nearest ({usual}). The cases below may not be similar.",
                     nearest=distance_text(nearest),
-                    share=100 * (1 - unusual),
+                    share=100 * (1 - no_match_rate),
                     usual=distance_text(ranking.usual_distance),
                 ),
             )
-        self.title.setText(tr("No close match in this library") if far else tr("Check the query"))
-        self.words.setText("\n".join(said))
-        self.setAccessibleName(f"{self.title.text()}: {self.words.text()}" if said else "")
-        self.change.setVisible(far)
-        self.setVisible(bool(said))
+        self.title.setText(tr("No close match in this library") if no_match else tr("Check the query"))
+        self.detail.setText("\n".join(messages))
+        self.setAccessibleName(f"{self.title.text()}: {self.detail.text()}" if messages else "")
+        self.change.setVisible(no_match)
+        self.setVisible(bool(messages))

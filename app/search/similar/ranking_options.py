@@ -1,4 +1,4 @@
-"""What the ranking's menu changes: variety, and how unusual a query must be to have no good match."""
+"""The menu of the similar cases: diversity, and from which distance on there is no close match."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
-from semblance.core.searches.search import UNUSUAL
+from semblance.core.searches.search import NO_MATCH_RATE
 
-#: The share of variety when diverse results are wanted.
+#: The weight of diversity if diverse results are chosen.
 DIVERSE = 0.3
-#: Shares of the library's own cases that would have no good match.
-RATES = (0.0, 0.005, UNUSUAL, 0.02, 0.05, 0.1)
+#: Shares of the library's own cases that would have no close match.
+RATES = (0.0, 0.005, NO_MATCH_RATE, 0.02, 0.05, 0.1)
 
 
 class RankingOptions(QObject):
@@ -27,7 +27,7 @@ class RankingOptions(QObject):
         super().__init__(parent)
         self._context, self._state = context, context.state
         self.button: QToolButton = header_button("settings", tr("Diversity and match threshold"))
-        self.button.clicked.connect(self.open)
+        self.button.clicked.connect(self.show_menu)
         self.diverse = QAction(tr("Show diverse results"), self)
         self.diverse.setCheckable(True)
         self.diverse.setToolTip(tr("Near the query, but unlike the cases before"))
@@ -42,7 +42,7 @@ class RankingOptions(QObject):
         self._follow()
 
     def menu(self) -> QMenu:
-        """Variety, then the rates."""
+        """The menu: diversity, then the rates."""
         menu = Menu(self.button)
         menu.addAction(self.diverse)
         menu.addSeparator()
@@ -51,8 +51,8 @@ class RankingOptions(QObject):
         menu.addActions(self._rates.actions())
         return menu
 
-    def open(self) -> None:
-        """The menu below its button."""
+    def show_menu(self) -> None:
+        """Show the menu below its button."""
         menu = self.menu()
         menu.aboutToHide.connect(menu.deleteLater)
         open_below(self.button, menu)
@@ -62,7 +62,7 @@ class RankingOptions(QObject):
             self._change(diverse=DIVERSE if on else 0.0)
 
     def _set_rate(self, rate: float) -> None:
-        self._change(unusual=rate)
+        self._change(no_match_rate=rate)
 
     def _change(self, **changes: float) -> None:
         before = (self._state.diverse, self._state.no_match_rate)
@@ -77,7 +77,7 @@ class RankingOptions(QObject):
 
 
 def rate_text(rate: float) -> str:
-    """A rate in words: as for how many of the library's own cases it would be said."""
+    """The text of a rate: for what share of the library's own cases there would be no close match."""
     if rate <= 0.0:
         return tr("Never show")
     return tr("As for {share:g} % of the library's cases", share=100 * rate)

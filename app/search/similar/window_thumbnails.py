@@ -1,4 +1,4 @@
-"""Similar cases with the window and level of the query's image: thumbnails made anew, in the background."""
+"""Thumbnails of similar cases with the window and level of the query's image, made in the background."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ class QueryWindowLevel(QObject):
 
     source_changed = Signal(object)
 
-    def __init__(self, context: Context, usual: ThumbnailSource, parent: QObject | None = None) -> None:
+    def __init__(self, context: Context, default: ThumbnailSource, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._context, self._state, self._usual = context, context.state, usual
-        self._on = False
-        self._made = ThumbnailLoader(self._fetch, self)
-        self._settled = one_shot(self, self._renew, SETTLED_MS)
-        self._state.on_change(Change.WINDOW_LEVEL, self, self._later)
-        self._state.on_change(Change.LIBRARY, self, self._made.clear)
+        self._context, self._state, self._default = context, context.state, default
+        self._enabled = False
+        self._loader = ThumbnailLoader(self._fetch, self)
+        self._delay = one_shot(self, self._refresh, SETTLED_MS)
+        self._state.on_change(Change.WINDOW_LEVEL, self, self._schedule_refresh)
+        self._state.on_change(Change.LIBRARY, self, self._loader.clear)
 
-    def turn(self, on: bool) -> None:
-        """Use the query's window and level, or the thumbnails as they are."""
-        self._on = on
-        self._settled.stop()
-        self._renew()
+    def set_enabled(self, enabled: bool) -> None:
+        """Use the query's window and level, or the default thumbnails."""
+        self._enabled = enabled
+        self._delay.stop()
+        self._refresh()
 
-    def _later(self) -> None:
-        if self._on:
-            self._settled.start()
+    def _schedule_refresh(self) -> None:
+        if self._enabled:
+            self._delay.start()
 
-    def _renew(self) -> None:
-        self._made.clear()
-        seen = self._on and self._state.window_level is not None
-        self.source_changed.emit(self._made if seen else self._usual)
+    def _refresh(self) -> None:
+        self._loader.clear()
+        use_query = self._enabled and self._state.window_level is not None
+        self.source_changed.emit(self._loader if use_query else self._default)
 
     def _fetch(self, rows: list[int], done: Done) -> None:
         path, window_level = self._state.path, self._state.window_level

@@ -1,4 +1,4 @@
-"""Why a ranked case is where it is: asked of the asking process, told when it comes."""
+"""Request the explanation of a ranked case, in the process that searches."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from semblance.app.shell.jobs import Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import compare_images, explain_distance
+from semblance.core.workflows.searches import compare_images as image_comparison
+from semblance.core.workflows.searches import explain_distance
 from semblance.core.workflows.searches.compare_images import ImageComparison
 from semblance.core.workflows.searches.explain_distance import Explanation
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
-#: Channels of what the Explanation panel asks.
-WHY, IMAGES = "why", "why images"
+#: Channels of the jobs of the panel.
+EXPLANATION_CHANNEL, IMAGES_CHANNEL = "why", "why images"
 
 
 def explain(
     context: Context,
-    asked: RankedSearch,
+    ranked_search: RankedSearch,
     case: str,
     distance: float,
-    told: Callable[[Explanation], object],
+    done: Callable[[Explanation], object],
     failed: Callable[[SemblanceError], object],
 ) -> None:
-    """``told`` why ``case`` is at ``distance`` in a ranking; an explanation still under way is dropped."""
+    """Explain to ``done`` why ``case`` is at ``distance`` in a ranking. An unfinished explanation is dropped."""
     if context.state.path is None:
         return
     context.jobs.cancel_channel(search_operations.PRELOAD)
@@ -35,43 +36,43 @@ def explain(
         tr("Explaining"),
         explain_distance.explain_distance,
         context.state.path,
-        asked.search,
+        ranked_search.search,
         case,
         shown=distance,
         lane=Lane.SEARCH,
-        channel=WHY,
+        channel=EXPLANATION_CHANNEL,
         quiet=True,
     )
-    job.done.connect(told)
+    job.done.connect(done)
     job.failed.connect(failed)
 
 
-def agree(
+def compare_images(
     context: Context,
-    asked: RankedSearch,
+    ranked_search: RankedSearch,
     case: str,
-    told: Callable[[ImageComparison], object],
+    done: Callable[[ImageComparison], object],
     failed: Callable[[SemblanceError], object],
 ) -> None:
-    """The images of the query and of a ranked case, with the places where they agree."""
+    """Give ``done`` the images of the query and of a ranked case, with the regions that agree."""
     if context.state.path is None:
         return
     job = context.jobs.run(
         tr("Comparing places"),
-        compare_images.compare_images,
+        image_comparison.compare_images,
         context.state.path,
-        asked.search,
+        ranked_search.search,
         case,
         lane=Lane.DRAW,
-        channel=IMAGES,
+        channel=IMAGES_CHANNEL,
         quiet=True,
     )
-    job.done.connect(told)
+    job.done.connect(done)
     job.failed.connect(failed)
 
 
-def make_ready(context: Context, search: Search) -> None:
-    """Read what ranking without a group needs, in the process that ranks; dropped for whatever is asked."""
+def preload(context: Context, search: Search) -> None:
+    """Read what ranking without a feature group needs, in the process that ranks. Any other request drops it."""
     if context.state.path is None:
         return
     context.jobs.run(
@@ -85,8 +86,8 @@ def make_ready(context: Context, search: Search) -> None:
     )
 
 
-def leave_out(context: Context, groups: tuple[str, ...]) -> None:
-    """Rank anew without ``groups`` of features, with all where there are none."""
+def rank_without(context: Context, groups: tuple[str, ...]) -> None:
+    """Rank again without ``groups`` of features; with all of them if ``groups`` is empty."""
     before = context.state.search
     context.state.change_search(without=groups)
     if context.state.search != before:

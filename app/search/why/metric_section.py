@@ -1,4 +1,4 @@
-"""The metric of the ranking in four lines, with the badge that says on what its score was measured."""
+"""Facts of the current metric, with the badge that says on what it was tested."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Acc
 
 
 class MetricSection(QWidget):
-    """Follows the metric of the state."""
+    """Shows the metric of the state."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
         self.badge = Badge("held-out", tr("held-out"))
         self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
-        head = SectionHeader(tr("Metric"))
-        head.add(self.badge)
+        header_row = SectionHeader(tr("Metric"))
+        header_row.add(self.badge)
         column = vbox(self, spacing=4)
-        column.addWidget(head)
+        column.addWidget(header_row)
         column.addWidget(self.facts)
-        state.on_change(Change.METRIC | Change.CASES, self, self.renew)
-        self.renew()
+        state.on_change(Change.METRIC | Change.CASES, self, self.refresh)
+        self.refresh()
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
+        """Show the facts of the current metric."""
         metric = self._state.metric
         self.badge.setVisible(False)
         if metric is None:
@@ -64,15 +65,17 @@ class MetricSection(QWidget):
 
     def _show_accuracy(self, metric: MetricFacts) -> None:
         library = self._state.library
-        known = scored_metrics.scored_metrics(library) if library is not None else ()
-        scored = next((one for one in known if one.name == metric.name), None)
+        metrics = scored_metrics.scored_metrics(library) if library is not None else ()
+        scored = next((one for one in metrics if one.name == metric.name), None)
         mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
         if scored is None or scored.scores is None or mean is None:
             self.facts.set_fact(_ACCURACY, tr("not measured"))
             return
-        told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
+        accuracy = (
+            f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
+        )
         self.facts.set_fact(
-            _ACCURACY, told, tr("Tested on {what}", what=measured_text(scored.scores.measured_on))
+            _ACCURACY, accuracy, tr("Tested on {what}", what=measured_text(scored.scores.measured_on))
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

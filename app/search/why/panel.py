@@ -1,4 +1,4 @@
-"""The Explanation panel: what made the distance from the query to a ranked case, and what if it were left out."""
+"""The panel "Why these cases": what contributes to the distance of a ranked case, and ranking without a part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from semblance.app.search.why import explain_distance
 from semblance.app.search.why.metric_section import MetricSection
-from semblance.app.search.why.waterfall import Line, Waterfall
+from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
@@ -26,12 +26,12 @@ from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart
 from semblance.core.workflows.searches.search_result import RankedCase
 
-#: Lines shown before the smallest parts are summed in one.
-LINES = 9
-#: So long nothing new is told before what an untick needs is read.
-QUIET_MS = 300
+#: Rows shown before the smallest contributions are summed in one.
+MAX_ROWS = 9
+#: After an explanation was unchanged for so long, what excluding a group needs is read.
+PRELOAD_AFTER_MS = 300
 _GROUPS, _SHARES = "groups", "shares"
-#: What the parts of a distance are, by the name core gives them.
+#: The kinds of contribution, by their names in core.
 _KINDS = {
     "Bits": tr("Bits"),
     "Clouds": tr("Clouds"),
@@ -45,26 +45,28 @@ _KINDS = {
 
 
 class WhyPanel(Panel):
-    """Follows the ranking and the case that is current in it (:meth:`follow`)."""
+    """Explains the current case of the ranking (:meth:`follow`)."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Why these cases"))
         self._context, self._state = context, context.state
-        #: The catalogue row that is wanted; below zero the first of the ranking.
-        self._wanted = -1
-        self._asked_for: tuple[object, str] | None = None
-        self._why: Explanation | None = None
+        #: The catalogue row to explain; below zero the first of the ranking.
+        self._case_row = -1
+        self._request: tuple[object, str] | None = None
+        self._explanation: Explanation | None = None
         self.images = WhyImages(context)
-        self.head = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
-        self.head.action_requested.connect(self.reset)
+        self.header = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
+        self.header.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
-        self.kind.changed.connect(lambda _kind: self._show_lines())
+        self.kind.changed.connect(lambda _kind: self._show_contributions())
         self.waterfall = Waterfall()
-        self.waterfall.exclusion_changed.connect(lambda groups: explain_distance.leave_out(context, groups))
+        self.waterfall.exclusion_changed.connect(
+            lambda groups: explain_distance.rank_without(context, groups)
+        )
         self.sentence = WrappedLabel(role="second")
         self.card = MetricSection(self._state)
-        #: Names of the groups in the order their boxes stand in.
+        #: Names of the groups in the order of their boxes.
         self._order: tuple[str, ...] = ()
         self.empty = EmptyState()
         self._pages = QStackedWidget()
@@ -72,9 +74,9 @@ class WhyPanel(Panel):
         self._body = self._make_body()
         self._pages.addWidget(self._body)
         vbox(self).addWidget(self._pages)
-        self._quiet = one_shot(self, self._make_ready, QUIET_MS)
-        self._state.on_change(Change.RANKING | Change.METRIC | Change.QUERY, self, self._renew)
-        self._renew()
+        self._preload_delay = one_shot(self, self._preload, PRELOAD_AFTER_MS)
+        self._state.on_change(Change.RANKING | Change.METRIC | Change.QUERY, self, self._refresh)
+        self._refresh()
 
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
@@ -82,7 +84,7 @@ class WhyPanel(Panel):
         body.addWidget(self.images)
         body.addWidget(self.sentence)
         body.addWidget(HLine())
-        body.addWidget(self.head)
+        body.addWidget(self.header)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
         body.addWidget(HLine())
@@ -92,165 +94,187 @@ class WhyPanel(Panel):
 
     @property
     def shown(self) -> Explanation | None:
-        """What is told now."""
-        return self._why
+        """The explanation shown."""
+        return self._explanation
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing but what to do next."""
+        """Whether only the next step is shown."""
         return self._pages.currentWidget() is self.empty
 
     def follow(self, case_row: int) -> None:
-        """Tell of this case, where it is ranked; of the first otherwise."""
-        if case_row != self._wanted:
-            self._wanted = case_row
-            self._renew()
+        """Explain this case, or the first one if it is not ranked."""
+        if case_row != self._case_row:
+            self._case_row = case_row
+            self._refresh()
 
     def reset(self) -> None:
         """Rank with all groups again."""
-        explain_distance.leave_out(self._context, ())
+        explain_distance.rank_without(self._context, ())
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._renew()
+        self._refresh()
 
-    def _line(self) -> RankedCase | None:
+    def _ranked_case(self) -> RankedCase | None:
         ranking = self._state.ranking
         if ranking is None or not ranking.ranked:
             return None
-        return next((line for line in ranking.ranked if line.row == self._wanted), ranking.ranked[0])
+        return next(
+            (case for case in ranking.ranked if case.row == self._case_row),
+            ranking.ranked[0],
+        )
 
-    def _renew(self) -> None:
-        asked, line = self._state.ranked_search, self._line()
-        if asked is None or line is None:
-            self._forget()
-            self._say_what_next()
+    def _refresh(self) -> None:
+        ranked_search, ranked_case = self._state.ranked_search, self._ranked_case()
+        if ranked_search is None or ranked_case is None:
+            self._clear()
+            self._show_next_step()
             return
-        if not self.isVisible() or self._asked_for == (asked, line.case_id):
+        if not self.isVisible() or self._request == (ranked_search, ranked_case.case_id):
             return
-        self._asked_for = (asked, line.case_id)
+        self._request = (ranked_search, ranked_case.case_id)
 
-        def told(found: Explanation) -> None:
-            if self._asked_for != (asked, line.case_id):
-                # The ranking it is of is there no more.
+        def show(found: Explanation) -> None:
+            if self._request != (ranked_search, ranked_case.case_id):
+                # It explains an earlier ranking.
                 return
-            self._why = found
-            self._show(line)
-            self._quiet.start()
+            self._explanation = found
+            self._show(ranked_case)
+            self._preload_delay.start()
 
-        explain_distance.explain(self._context, asked, line.case_id, line.distance, told, self._fail)
-        self.images.show_pair(asked, line)
+        explain_distance.explain(
+            self._context, ranked_search, ranked_case.case_id, ranked_case.distance, show, self._fail
+        )
+        self.images.show_pair(ranked_search, ranked_case)
 
-    def _make_ready(self) -> None:
-        """The first group that is unticked shall not wait for all features to be read."""
+    def _preload(self) -> None:
+        """Read the features before the first group is excluded."""
         if self._state.ranked_search is not None and self.isVisible():
-            explain_distance.make_ready(self._context, self._state.ranked_search.search)
+            explain_distance.preload(self._context, self._state.ranked_search.search)
 
-    def _forget(self) -> None:
-        self._quiet.stop()
-        self._context.jobs.cancel_channel(explain_distance.WHY)
-        self._asked_for = self._why = None
-        self.images.forget()
+    def _clear(self) -> None:
+        self._preload_delay.stop()
+        self._context.jobs.cancel_channel(explain_distance.EXPLANATION_CHANNEL)
+        self._request = self._explanation = None
+        self.images.clear()
 
     def _fail(self, error: SemblanceError) -> None:
-        self._why = None
-        self.empty.say(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
+        self._explanation = None
+        self.empty.show_message(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
-    def _say_what_next(self) -> None:
+    def _show_next_step(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say(
+            self.empty.show_message(
                 tr("There are no similar cases"), tr("No case is left to compare with this query.")
             )
         elif self._state.metric is None:
-            self.empty.say(tr("No metric yet"), tr("A metric defines similarity. Train one, then search."))
+            self.empty.show_message(
+                tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
+            )
         else:
-            self.empty.say(
+            self.empty.show_message(
                 tr("Search with a case"),
                 tr("This panel shows what contributes to each distance. You can also rank without a group."),
             )
         self._pages.setCurrentWidget(self.empty)
 
-    def _show(self, line: RankedCase) -> None:
-        assert self._why is not None
-        self.sentence.setText(self._why.sentence)
-        self.kind.set_text(_SHARES, _KINDS.get(self._why.kind, translate(self._why.kind)))
-        # Where each feature is a group of its own, both views would be the same.
-        groups = {part.name for part in self._why.groups}
-        self.kind.setVisible(not {share.name for share in self._why.shares} <= groups)
+    def _show(self, ranked_case: RankedCase) -> None:
+        assert self._explanation is not None
+        self.sentence.setText(self._explanation.sentence)
+        self.kind.set_text(_SHARES, _KINDS.get(self._explanation.kind, translate(self._explanation.kind)))
+        # If each feature is its own group, both views are the same.
+        groups = {part.name for part in self._explanation.groups}
+        self.kind.setVisible(not {share.name for share in self._explanation.shares} <= groups)
         if self.kind.isHidden():
             self.kind.set_value(_GROUPS)
-        self._show_lines()
+        self._show_contributions()
         self._pages.setCurrentWidget(self._body)
 
-    def _show_lines(self) -> None:
-        why = self._why
-        if why is None:
+    def _show_contributions(self) -> None:
+        explanation = self._explanation
+        if explanation is None:
             return
         by_group = self.kind.value() == _GROUPS
-        left_out = any(part.left_out for part in why.groups)
+        left_out = any(part.left_out for part in explanation.groups)
         if not left_out:
             self._order = ()
-        lines, hidden = _group_lines(why.groups, self._order) if by_group else (_share_lines(why), [])
+        contributions, hidden = (
+            _group_contributions(explanation.groups, self._order)
+            if by_group
+            else (_share_contributions(explanation), [])
+        )
         if by_group:
-            self._order = tuple(line.key for line in lines if line.key)
-        self.waterfall.show_lines(lines, why.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else tr("untick to leave out"))
-        self.head.set_action(tr("Reset") if left_out else "")
+            self._order = tuple(one.key for one in contributions if one.key)
+        self.waterfall.show_contributions(contributions, explanation.distance, hidden)
+        self.header.set_note("" if left_out or not by_group else tr("untick to leave out"))
+        self.header.set_action(tr("Reset") if left_out else "")
 
 
-def _group_lines(parts: tuple[GroupPart, ...], order: tuple[str, ...] = ()) -> tuple[list[Line], list[str]]:
-    """The largest parts first, what is left out last, the smallest summed; and what is left out unseen.
+def _group_contributions(
+    parts: tuple[GroupPart, ...], order: tuple[str, ...] = ()
+) -> tuple[list[Contribution], list[str]]:
+    """The largest contributions first, excluded ones last, the smallest summed; and the excluded ones not shown.
 
-    While something is left out the lines stay in the ``order`` they stood in: a box that is cleared is to be
-    ticked where it was.
+    While a group is excluded, the rows keep their ``order``, so that the box can be ticked again in the same place.
     """
-    inside = sorted((part for part in parts if not part.left_out), key=lambda part: -part.amount)
-    out = [part for part in parts if part.left_out]
+    included = sorted((part for part in parts if not part.left_out), key=lambda part: -part.amount)
+    excluded = [part for part in parts if part.left_out]
     by_name = {part.name: part for part in parts if part.group}
-    kept = [by_name[name] for name in order if name in by_name]
-    if kept:
-        kept += [part for part in inside if not part.group]
-        inside, out = _without(inside, kept), _without(out, kept)
-        rest = inside
+    shown_parts = [by_name[name] for name in order if name in by_name]
+    if shown_parts:
+        shown_parts += [part for part in included if not part.group]
+        included, excluded = _without(included, shown_parts), _without(excluded, shown_parts)
+        rest = included
     else:
-        room = max(2, LINES - len(out))
-        kept, rest = (inside, []) if len(inside) <= room else (inside[: room - 1], inside[room - 1 :])
-    lines = [_group_line(part) for part in kept]
+        space = max(2, MAX_ROWS - len(excluded))
+        shown_parts, rest = (
+            (included, []) if len(included) <= space else (included[: space - 1], included[space - 1 :])
+        )
+    contributions = [_group_contribution(part) for part in shown_parts]
     if rest:
         names = ", ".join(tr_name(part.name) for part in rest[:12]) + (" …" if len(rest) > 12 else "")
-        lines.append(Line(tr("{n} others", n=len(rest)), sum(part.amount for part in rest), names))
-    room = max(0, LINES - len(kept)) if order else LINES
-    lines += [_group_line(part) for part in out[:room]]
-    return lines, [part.name for part in out[room:]]
+        contributions.append(
+            Contribution(tr("{n} others", n=len(rest)), sum(part.amount for part in rest), names)
+        )
+    space = max(0, MAX_ROWS - len(shown_parts)) if order else MAX_ROWS
+    contributions += [_group_contribution(part) for part in excluded[:space]]
+    return contributions, [part.name for part in excluded[space:]]
 
 
-def _without(parts: list[GroupPart], kept: list[GroupPart]) -> list[GroupPart]:
-    names = {part.name for part in kept}
+def _without(parts: list[GroupPart], shown_parts: list[GroupPart]) -> list[GroupPart]:
+    names = {part.name for part in shown_parts}
     return [part for part in parts if part.name not in names]
 
 
-def _group_line(part: GroupPart) -> Line:
+def _group_contribution(part: GroupPart) -> Contribution:
     name = tr_name(part.name)
     if not part.group:
-        return Line(
+        return Contribution(
             tr("Examples and concepts"),
             part.amount,
             tr("Changes by examples and concepts"),
         )
     if part.left_out:
-        return Line(name, 0.0, tr("This group is not used"), part.name, on=False)
-    usual = tr(
+        return Contribution(name, 0.0, tr("This group is not used"), part.name, included=False)
+    rank_text = tr(
         "Nearer than this in {group}: {share:.0%} of the library", group=spoken(part.name), share=part.rank
     )
-    return Line(name, part.amount, "\n".join(filter(None, (usual, translate(part.detail)))), part.name)
-
-
-def _share_lines(why: Explanation) -> list[Line]:
-    kept, rest = (
-        (why.shares, ()) if len(why.shares) <= LINES else (why.shares[: LINES - 1], why.shares[LINES - 1 :])
+    return Contribution(
+        name, part.amount, "\n".join(filter(None, (rank_text, translate(part.detail)))), part.name
     )
-    lines = [Line(tr_name(share.name), share.amount, translate(share.detail)) for share in kept]
+
+
+def _share_contributions(explanation: Explanation) -> list[Contribution]:
+    shown_parts, rest = (
+        (explanation.shares, ())
+        if len(explanation.shares) <= MAX_ROWS
+        else (explanation.shares[: MAX_ROWS - 1], explanation.shares[MAX_ROWS - 1 :])
+    )
+    contributions = [
+        Contribution(tr_name(share.name), share.amount, translate(share.detail)) for share in shown_parts
+    ]
     if rest:
-        lines.append(Line(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
-    return lines
+        contributions.append(Contribution(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
+    return contributions

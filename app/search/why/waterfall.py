@@ -1,4 +1,5 @@
-"""What made a distance: one line a part, its bar where the one before ended, the total below."""
+"""A waterfall chart of a distance: a row for each contribution, its bar begins where the one above ends, and the
+total below."""
 
 from __future__ import annotations
 
@@ -15,123 +16,133 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.core.language import localise_number, tr
-from semblance.core.reports.formatting import FEWEST, distance_text, signed_text
+from semblance.core.reports.formatting import MIN_DIGITS, distance_text, signed_text
 
 ROW, BAR = 26, 10
-_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 70, 24, 120
+_NAME_WIDTH, _AMOUNT_WIDTH, _BAR_MIN, _MIN_WIDTH = 126, 70, 24, 120
 
 
 @dataclass(frozen=True)
-class Line:
-    """A part of the distance. ``key``: what is left out when its box is cleared; empty for no box."""
+class Contribution:
+    """A contribution to the distance. ``key``: what is excluded if its box is cleared; empty for no box."""
 
     name: str
     amount: float
     tip: str = ""
     key: str = ""
-    on: bool = True
+    included: bool = True
 
 
 class Waterfall(QWidget):
-    """``exclusion_changed(keys)`` is emitted with the keys left out when a person sets or clears a box."""
+    """``exclusion_changed(keys)`` gives all excluded keys when a box is set or cleared."""
 
     exclusion_changed = Signal(tuple)
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: list[Line] = []
-        self._others: frozenset[str] = frozenset()
-        self._rows: list[_Row] = []
+        self._contributions: list[Contribution] = []
+        self._hidden_keys: frozenset[str] = frozenset()
+        self._rows: list[_ContributionRow] = []
         self._column = vbox(self)
-        self._rule = HLine()
-        self._total = _Row(self, total=True)
-        self._column.addWidget(self._rule)
+        self._separator = HLine()
+        self._total = _ContributionRow(self, total=True)
+        self._column.addWidget(self._separator)
         self._column.addWidget(self._total)
-        theme_signals.changed.connect(self._fit)
-        self._fit()
+        theme_signals.changed.connect(self._update_sizes)
+        self._update_sizes()
 
-    def show_lines(self, lines: Sequence[Line], total: float, others: Sequence[str] = ()) -> None:
-        """``others`` are keys that are left out without a line of their own."""
-        self._lines, self._others = list(lines), frozenset(others)
-        while len(self._rows) > len(lines):
+    def show_contributions(
+        self, contributions: Sequence[Contribution], total: float, hidden_keys: Sequence[str] = ()
+    ) -> None:
+        """``hidden_keys`` are excluded and have no row."""
+        self._contributions, self._hidden_keys = list(contributions), frozenset(hidden_keys)
+        while len(self._rows) > len(contributions):
             row = self._rows.pop()
             row.hide()
             row.deleteLater()
-        while len(self._rows) < len(lines):
-            row = _Row(self)
+        while len(self._rows) < len(contributions):
+            row = _ContributionRow(self)
             self._column.insertWidget(len(self._rows), row)
             self._rows.append(row)
-        edges = [0.0, *itertools.accumulate(line.amount for line in lines)]
+        edges = [0.0, *itertools.accumulate(contribution.amount for contribution in contributions)]
         low, high = min([*edges, total]), max([*edges, total])
         span = (high - low) or 1.0
-        ticked = [line.key for line in lines if line.key and line.on]
-        for place, (row, line) in enumerate(zip(self._rows, lines, strict=True)):
+        ticked = [
+            contribution.key for contribution in contributions if contribution.key and contribution.included
+        ]
+        for place, (row, contribution) in enumerate(zip(self._rows, contributions, strict=True)):
             start, end = ((edge - low) / span for edge in edges[place : place + 2])
-            row.show_line(
-                line,
-                part_text(line.amount, total),
+            row.show_contribution(
+                contribution,
+                part_text(contribution.amount, total),
                 start,
                 end,
-                last=line.key != "" and ticked == [line.key],
+                last=contribution.key != "" and ticked == [contribution.key],
                 first=place == 0,
             )
         zero = -low / span
-        told = Line(tr("Distance"), total)
-        self._total.keep_place(any(line.key for line in lines))
-        self._total.show_line(told, whole_text(total), zero, zero + total / span, last=False, first=False)
+        total_line = Contribution(tr("Distance"), total)
+        self._total.reserve_box(any(contribution.key for contribution in contributions))
+        self._total.show_contribution(
+            total_line, distance_label(total), zero, zero + total / span, last=False, first=False
+        )
 
     @property
-    def lines(self) -> list[Line]:
-        return list(self._lines)
+    def contributions(self) -> list[Contribution]:
+        return list(self._contributions)
 
     @property
-    def rows(self) -> list[_Row]:
-        """The line widgets, without the total."""
+    def rows(self) -> list[_ContributionRow]:
+        """The rows, without the total."""
         return list(self._rows)
 
     @property
     def total_text(self) -> str:
         return self._total.amount_text
 
-    def toggled(self, key: str, on: bool) -> None:
-        out = {line.key for line in self._lines if line.key and not line.on} | self._others
-        out = out - {key} if on else out | {key}
-        self.exclusion_changed.emit(tuple(sorted(out)))
+    def toggled(self, key: str, included: bool) -> None:
+        excluded = {
+            contribution.key
+            for contribution in self._contributions
+            if contribution.key and not contribution.included
+        } | self._hidden_keys
+        excluded = excluded - {key} if included else excluded | {key}
+        self.exclusion_changed.emit(tuple(sorted(excluded)))
 
-    def step(self, row: _Row, step: int) -> None:
-        """The box above or below takes the keys."""
+    def move_focus(self, row: _ContributionRow, step: int) -> None:
+        """Focus the box above or below."""
         boxes = [one for one in self._rows if one.box.isVisibleTo(self)]
         place = boxes.index(row) + step
         if 0 <= place < len(boxes):
             boxes[place].box.setFocus(Qt.FocusReason.TabFocusReason)
 
     def minimumSizeHint(self) -> QSize:
-        """Names are shortened before the panel is made wider than its room."""
-        return QSize(theme().px(_LEAST), super().minimumSizeHint().height())
+        """Names are shortened before the panel becomes wider."""
+        return QSize(theme().px(_MIN_WIDTH), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._update_sizes()
 
     @property
-    def name_room(self) -> int:
-        """Pixels of a name beside a box: what the longest takes leaves the rest to the bars."""
+    def name_width(self) -> int:
+        """Width of a name beside a box, px. The bars get the space that the longest name leaves."""
         px = theme().px
-        rest = self.width() - px(12) - 4 - px(_AMOUNT) - px(_BAR_LEAST) - 24
-        names = [tr("Distance"), *(line.name for line in self._lines)]
+        rest = self.width() - px(12) - 4 - px(_AMOUNT_WIDTH) - px(_BAR_MIN) - 24
+        names = [tr("Distance"), *(contribution.name for contribution in self._contributions)]
         longest = max(map(self.fontMetrics().horizontalAdvance, names))
-        # A name without a box begins where the box would stand.
-        boxed = any(line.key for line in self._lines)
+        # A name without a box begins at the place of the box.
+        boxed = any(contribution.key for contribution in self._contributions)
         needed = longest + px(12) if boxed else longest - 4
-        return max(px(24), min(px(_NAME), needed, rest))
+        return max(px(24), min(px(_NAME_WIDTH), needed, rest))
 
-    def _fit(self) -> None:
+    def _update_sizes(self) -> None:
         for row in (*self._rows, self._total):
-            row.fit()
+            row.update_sizes()
 
 
 def part_text(amount: float, total: float) -> str:
-    """``+0.071``, with as many decimals as parts of ``total`` need."""
+    """``+0.071``, with as many decimals as contributions to ``total`` need."""
     size = abs(total)
     if size >= 0.1 or size == 0.0:
         return signed_text(amount)
@@ -141,42 +152,42 @@ def part_text(amount: float, total: float) -> str:
     return localise_number(f"{sign}{abs(amount):.1e}")
 
 
-def whole_text(total: float) -> str:
-    """A distance with as many decimals as its parts, where fewer would leave one figure of it."""
-    return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else FEWEST)
+def distance_label(total: float) -> str:
+    """A distance, with more decimals if it is so small that only one digit would remain."""
+    return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else MIN_DIGITS)
 
 
-class _Box(QCheckBox):
-    """A check box whose arrow keys lead to the next line."""
+class _ContributionCheckBox(QCheckBox):
+    """A check box whose arrow keys focus the box of the next row."""
 
-    stepped = Signal(int)
+    focus_moved = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if step is None:
             super().keyPressEvent(event)
         else:
-            self.stepped.emit(step)
+            self.focus_moved.emit(step)
 
 
-class _Row(QWidget):
-    def __init__(self, owner: Waterfall, *, total: bool = False) -> None:
-        super().__init__(owner)
-        self._owner, self._total, self._placed = owner, total, False
-        self._line = Line("", 0.0)
-        self.box = _Box()
-        self.box.toggled.connect(self._ticked)
-        self.box.stepped.connect(lambda step: owner.step(self, step))
+class _ContributionRow(QWidget):
+    def __init__(self, waterfall: Waterfall, *, total: bool = False) -> None:
+        super().__init__(waterfall)
+        self._waterfall, self._total, self._has_box_space = waterfall, total, False
+        self._contribution = Contribution("", 0.0)
+        self.box = _ContributionCheckBox()
+        self.box.toggled.connect(self._set_included)
+        self.box.focus_moved.connect(lambda step: waterfall.move_focus(self, step))
         self._name = ElidedLabel(role="title" if total else "")
         self._amount = ElidedLabel(role="title" if total else "")
         self._amount.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.bar = _Bar(total)
+        self.bar = _ContributionBar(total)
         row = hbox(self, spacing=8)
         row.addWidget(self.box)
         row.addWidget(self._name)
         row.addWidget(self.bar, 1)
         row.addWidget(self._amount)
-        self.fit()
+        self.update_sizes()
 
     @property
     def name(self) -> str:
@@ -186,85 +197,89 @@ class _Row(QWidget):
     def amount_text(self) -> str:
         return self._amount.text()
 
-    def show_line(
-        self, line: Line, amount: str, start: float, end: float, *, last: bool, first: bool
+    def show_contribution(
+        self, contribution: Contribution, amount: str, start: float, end: float, *, last: bool, first: bool
     ) -> None:
-        self._line = line
-        self._name.setText(line.name)
-        self._name.set_tip(line.tip)
-        text = amount if self._total or line.on else tr("left out")
+        self._contribution = contribution
+        self._name.setText(contribution.name)
+        self._name.set_tip(contribution.tip)
+        text = amount if self._total or contribution.included else tr("left out")
         self._amount.setText(text)
         for label in (self._name, self._amount):
-            set_look(label, role="title" if self._total else "" if line.on else "third")
-        self.box.setVisible(bool(line.key) or self._total)
+            set_look(label, role="title" if self._total else "" if contribution.included else "third")
+        self.box.setVisible(bool(contribution.key) or self._total)
         self.box.blockSignals(True)
-        self.box.setChecked(line.on)
+        self.box.setChecked(contribution.included)
         self.box.blockSignals(False)
-        # Without all its features nothing could be compared.
+        # Without any features nothing can be compared.
         self.box.setEnabled(not last)
         self.box.setToolTip(
-            tr("The last group stays in") if last else tr("Clear to rank without {name}", name=line.name)
+            tr("The last group stays in")
+            if last
+            else tr("Clear to rank without {name}", name=contribution.name)
         )
-        self.box.setAccessibleName(tr("Rank with {name}", name=line.name))
-        self.box.setAccessibleDescription(tr("{amount} of the distance", amount=text) if line.on else text)
-        self.setToolTip(plain_tip(line.tip))
-        self.setAccessibleName(f"{line.name}: {text}")
-        self.bar.setAccessibleName(f"{line.name}: {text}")
-        self.bar.show_bar(start, end, on=line.on, first=first)
-        self.fit()
+        self.box.setAccessibleName(tr("Rank with {name}", name=contribution.name))
+        self.box.setAccessibleDescription(
+            tr("{amount} of the distance", amount=text) if contribution.included else text
+        )
+        self.setToolTip(plain_tip(contribution.tip))
+        self.setAccessibleName(f"{contribution.name}: {text}")
+        self.bar.setAccessibleName(f"{contribution.name}: {text}")
+        self.bar.show_bar(start, end, included=contribution.included, first=first)
+        self.update_sizes()
 
-    def keep_place(self, on: bool) -> None:
-        """Keep the place of a box, so that names stand under one another."""
+    def reserve_box(self, on: bool) -> None:
+        """Reserve the space of a box, so that the names are aligned."""
         policy = self.box.sizePolicy()
         policy.setRetainSizeWhenHidden(on)
         self.box.setSizePolicy(policy)
-        self._placed = on
-        self.fit()
+        self._has_box_space = on
+        self.update_sizes()
 
-    def fit(self) -> None:
+    def update_sizes(self) -> None:
         px = theme().px
         self.setFixedHeight(px(ROW))
         self.box.setFixedWidth(px(12) + 4)
-        beside = self._placed or bool(self._line.key)
-        self._name.setFixedWidth(self._owner.name_room + (0 if beside else px(12) + 12))
-        self._amount.setFixedWidth(px(_AMOUNT))
+        has_box_space = self._has_box_space or bool(self._contribution.key)
+        self._name.setFixedWidth(self._waterfall.name_width + (0 if has_box_space else px(12) + 12))
+        self._amount.setFixedWidth(px(_AMOUNT_WIDTH))
         if self._total:
             self.box.hide()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """The name and the bar toggle as the box does."""
-        if event.button() == Qt.MouseButton.LeftButton and self._line.key and self.box.isEnabled():
+        """A click on the name or the bar toggles the box."""
+        if event.button() == Qt.MouseButton.LeftButton and self._contribution.key and self.box.isEnabled():
             self.box.toggle()
 
-    def _ticked(self, on: bool) -> None:
-        if self._line.key:
-            self._owner.toggled(self._line.key, on)
+    def _set_included(self, included: bool) -> None:
+        if self._contribution.key:
+            self._waterfall.toggled(self._contribution.key, included)
 
 
-class _Bar(QWidget):
+class _ContributionBar(QWidget):
     def __init__(self, total: bool) -> None:
         super().__init__()
         self._total = total
         self._start = self._end = 0.0
-        self._on, self._first = True, False
+        self._included, self._first = True, False
 
-    def show_bar(self, start: float, end: float, *, on: bool, first: bool) -> None:
-        self._start, self._end, self._on, self._first = start, end, on, first
+    def show_bar(self, start: float, end: float, *, included: bool, first: bool) -> None:
+        self._start, self._end, self._included, self._first = start, end, included, first
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
-        room, high = self.width() - 1, min(tokens.px(BAR), self.height())
-        top = (self.height() - high) / 2
-        left, right = (room * edge for edge in sorted((self._start, self._end)))
+        width, height = self.width() - 1, min(tokens.px(BAR), self.height())
+        top = (self.height() - height) / 2
+        left, right = (width * edge for edge in sorted((self._start, self._end)))
         if not self._total:
             painter.setPen(QPen(colour(tokens.strong_line), 1))
-            start, end = (int(room * edge) for edge in (self._start, self._end))
+            start, end = (int(width * edge) for edge in (self._start, self._end))
             if not self._first:
                 painter.drawLine(start, 0, start, int(top))
             painter.drawLine(end, int(top), end, self.height())
-        if self._on:
-            bar = QRectF(left, top, max(right - left, 1.0), high)
+        if self._included:
+            bar = QRectF(left, top, max(right - left, 1.0), height)
             if self._end < self._start and not self._total:
                 painter.fillRect(bar, colour(tokens.panel))
                 painter.setPen(QPen(colour(tokens.text), 1))

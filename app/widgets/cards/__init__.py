@@ -1,1 +1,1 @@
-"""Cases as cards: the grid, the strip and the ranking's columns."""
+"""Cases as cards or rows in a grid."""

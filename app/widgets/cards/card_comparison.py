@@ -1,4 +1,4 @@
-"""Saying that one case is closer to the query than another: by two clicks or keys, or by dragging."""
+"""The judgement that one case is closer to the query than another, by two clicks, keys or dragging."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ CLOSER, FARTHER = tr("closer"), tr("than this")
 
 
 class CardComparison(QObject):
-    """``closer`` is the row waiting for the one it is closer than; ``compared(closer row, farther row)``."""
+    """``closer``: the row of the closer case while the farther one is not chosen yet.
+
+    ``compared(closer row, farther row)``: both are chosen. ``changed(closer)``: draw the cards again.
+    """
 
     changed = Signal(int)
     compared = Signal(int, int)
@@ -21,28 +24,28 @@ class CardComparison(QObject):
     def __init__(self, grid: QObject) -> None:
         super().__init__(grid)
         self._grid = grid
-        self.closer = self._below = NONE
-        #: Whether cards can be compared at all.
-        self.offered = False
+        self.closer = self._drop_row = NONE
+        #: Whether cards can be compared.
+        self.enabled = False
 
     @property
     def pending(self) -> bool:
         return self.closer != NONE
 
     def begin(self, row: int) -> None:
-        """``row`` is the closer one."""
-        if self.offered:
+        """Choose ``row`` as the closer case."""
+        if self.enabled:
             self._set(row)
 
     def cancel(self) -> bool:
-        """Forget what was begun; whether anything was."""
+        """Cancel a comparison; returns whether there was one."""
         if not self.pending:
             return False
         self._set(NONE)
         return True
 
     def finish(self, row: int) -> bool:
-        """``row`` is the farther one; whether that made a comparison."""
+        """Choose ``row`` as the farther case; returns whether that completed a comparison."""
         closer = self.closer
         if closer in (NONE, row) or row == NONE:
             return False
@@ -55,37 +58,40 @@ class CardComparison(QObject):
             self.closer = row
             self.changed.emit(row)
 
-    def role(self, row: int, *, aimed: bool) -> str:
-        """What the case is about to be; ``aimed``: the mouse or the keyboard is at it. Empty for nothing."""
+    def role_text(self, row: int, *, targeted: bool) -> str:
+        """The text on a card that takes part in the comparison, else empty.
+
+        ``targeted``: the mouse or the keyboard is at the card.
+        """
         if row == self.closer:
             return CLOSER
-        return FARTHER if row == self._below or (self.pending and aimed) else ""
+        return FARTHER if row == self._drop_row or (self.pending and targeted) else ""
 
-    # A card carried onto another
+    # Drag and drop
 
-    def carries(self, event: QDropEvent) -> bool:
-        """Whether it is one of this grid's own cards."""
-        return self.offered and event.source() is self._grid and dragged_case(event.mimeData()) is not None
+    def accepts(self, event: QDropEvent) -> bool:
+        """Whether one of this grid's own cards is dragged."""
+        return self.enabled and event.source() is self._grid and dragged_case(event.mimeData()) is not None
 
-    def over(self, event: QDropEvent, row: int) -> bool:
-        """The card carried is over ``row`` now; whether it can be let go there."""
-        here = self.carries(event) and row not in (NONE, dragged_case(event.mimeData()))
-        below = row if here else NONE
-        if below != self._below:
-            self._below = below
+    def drag_over(self, event: QDropEvent, row: int) -> bool:
+        """A card is dragged over ``row``; returns whether it can be dropped there."""
+        can_drop = self.accepts(event) and row not in (NONE, dragged_case(event.mimeData()))
+        drop_row = row if can_drop else NONE
+        if drop_row != self._drop_row:
+            self._drop_row = drop_row
             self.changed.emit(self.closer)
-        return here
+        return can_drop
 
-    def leave(self) -> None:
-        """It is over no card any more."""
-        if self._below != NONE:
-            self._below = NONE
+    def drag_leave(self) -> None:
+        """No card is dragged over the grid any more."""
+        if self._drop_row != NONE:
+            self._drop_row = NONE
             self.changed.emit(self.closer)
 
-    def dropped(self, event: QDropEvent, row: int) -> bool:
-        """It was let go over ``row``; whether that made a comparison."""
-        here, carried = self.over(event, row), dragged_case(event.mimeData())
-        self.leave()
-        if here and carried is not None:
-            self.compared.emit(carried, row)
-        return here
+    def drop(self, event: QDropEvent, row: int) -> bool:
+        """A card was dropped on ``row``; returns whether that completed a comparison."""
+        can_drop, dragged = self.drag_over(event, row), dragged_case(event.mimeData())
+        self.drag_leave()
+        if can_drop and dragged is not None:
+            self.compared.emit(dragged, row)
+        return can_drop

@@ -1,4 +1,4 @@
-"""Where cards lie: pure arithmetic from a place to a rectangle and back, whatever the number of cases."""
+"""The layout of cards: from a place to a rectangle and back."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ from semblance.app.shell.theme import theme
 MARGIN = 4
 SIDE = 8
 GAP_X, GAP_Y = 2, 4
-SMALLEST, LARGEST, USUAL = 64, 160, 96
+SMALLEST, LARGEST, DEFAULT_SIZE = 64, 160, 96
 NO_PLACE = -1
 
 
 @dataclass(frozen=True)
 class CardLayout:
-    """Cards of ``count`` cases in a viewport ``width`` px wide.
+    """The layout of ``count`` cases in a viewport ``width`` px wide.
 
-    ``thumb`` is the side of the image's square, ``caption`` what is below it; with ``rows`` true the
-    cases are rows of ``pitch`` px instead. Coordinates are of the whole content, not the viewport.
+    ``image_side``: the side of the square with the image. ``caption``: the height below it. ``pitch``: the
+    distance from a line to the next. ``rows``: a list of rows instead of cards. Coordinates are those of the
+    whole content, not of the viewport.
     """
 
     width: int
     count: int
     columns: int
-    thumb: int
+    image_side: int
     caption: int
     pitch: int
     rows: bool
 
     @classmethod
-    def cards(cls, width: int, count: int, smallest: int = USUAL) -> CardLayout:
-        """As many columns as images of ``smallest`` px allow; the images then share what is left."""
+    def cards(cls, width: int, count: int, smallest: int = DEFAULT_SIZE) -> CardLayout:
+        """As many columns as fit with images of ``smallest`` px. The images then fill the width."""
         smallest = min(LARGEST, max(smallest, theme().px(80)))
-        room = max(1, width - 2 * SIDE + GAP_X)
-        columns = max(1, room // (smallest + 2 * MARGIN + GAP_X))
-        if columns == 4 and room // 5 - 2 * MARGIN - GAP_X >= theme().px(84):
-            # Two lines of five show the ten nearest, of which the strip above speaks, without scrolling.
+        available = max(1, width - 2 * SIDE + GAP_X)
+        columns = max(1, available // (smallest + 2 * MARGIN + GAP_X))
+        if columns == 4 and available // 5 - 2 * MARGIN - GAP_X >= theme().px(84):
+            # Two lines of five show the ten nearest, which the summary above is about, without scrolling.
             columns = 5
-        thumb = max(SMALLEST, min(LARGEST, room // columns - 2 * MARGIN - GAP_X))
+        image_side = max(SMALLEST, min(LARGEST, available // columns - 2 * MARGIN - GAP_X))
         caption = theme().px(35)
-        return cls(width, count, columns, thumb, caption, MARGIN + thumb + caption + 3 + GAP_Y, rows=False)
+        return cls(
+            width, count, columns, image_side, caption, MARGIN + image_side + caption + 3 + GAP_Y, rows=False
+        )
 
     @classmethod
     def list(cls, width: int, count: int) -> CardLayout:
@@ -64,13 +67,13 @@ class CardLayout:
         return 0 if self.rows else SIDE
 
     def card(self, place: int) -> QRect:
-        """The whole card: what lights up and what takes clicks."""
+        """The rectangle of the whole card, which is highlighted and can be clicked."""
         line, column = divmod(place, self.columns)
         y = self.top + line * self.pitch
         if self.rows:
             return QRect(0, y, self.width, self.pitch)
-        wide = self.thumb + 2 * MARGIN
-        return QRect(SIDE + column * (wide + GAP_X), y, wide, self.pitch - GAP_Y)
+        card_width = self.image_side + 2 * MARGIN
+        return QRect(SIDE + column * (card_width + GAP_X), y, card_width, self.pitch - GAP_Y)
 
     def place_at(self, point: QPoint) -> int:
         """The place under ``point``, -1 between cards."""
@@ -79,18 +82,18 @@ class CardLayout:
         line = (point.y() - self.top) // self.pitch
         column = 0
         if not self.rows:
-            column = (point.x() - SIDE) // (self.thumb + 2 * MARGIN + GAP_X)
+            column = (point.x() - SIDE) // (self.image_side + 2 * MARGIN + GAP_X)
         place = line * self.columns + column
-        inside = 0 <= column < self.columns and 0 <= place < self.count
-        return place if inside and self.card(place).contains(point) else NO_PLACE
+        is_inside = 0 <= column < self.columns and 0 <= place < self.count
+        return place if is_inside and self.card(place).contains(point) else NO_PLACE
 
-    def between(self, top: int, bottom: int) -> range:
-        """The places of the lines that touch content y ``top`` to ``bottom``."""
+    def places_between(self, top: int, bottom: int) -> range:
+        """The places in lines that overlap y ``top`` to ``bottom`` of the content."""
         first = max(0, (top - self.top) // self.pitch)
         last = max(0, (bottom - self.top) // self.pitch)
         return range(min(self.count, first * self.columns), min(self.count, (last + 1) * self.columns))
 
-    def moved(self, place: int, columns: int, lines: int, page: int) -> int:
+    def place_after_move(self, place: int, columns: int, lines: int, page: int) -> int:
         """The place ``columns`` to the right and ``lines`` (plus ``page`` viewports' lines) below."""
         if self.count == 0:
             return NO_PLACE

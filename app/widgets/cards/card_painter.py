@@ -12,7 +12,13 @@ from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
 from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
-from semblance.app.widgets.cards.card_parts import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
+from semblance.app.widgets.cards.card_parts import (
+    ROW_END_MARGIN,
+    bar_length,
+    card_feedback_buttons,
+    feedback_buttons,
+    feedback_buttons_width,
+)
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
@@ -26,75 +32,78 @@ _SCALED_BYTES = 12 * 1024 * 1024
 
 @dataclass(frozen=True)
 class CardState:
-    """How a card stands out."""
+    """How a card is highlighted."""
 
     current: bool = False
     hovered: bool = False
     focused: bool = False
     selected: bool = False
-    #: A word on what the card is about to be in a comparison; empty for none.
+    #: Text on the card's part in a comparison; empty for none.
     role: str = ""
 
 
 class ScaledImages:
-    """Thumbnails in the size they are drawn, made within a time budget per frame."""
+    """Thumbnails scaled to the size they are drawn in, within a time budget for each frame.
+
+    ``late``: catalogue rows whose images are not scaled yet.
+    """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, QPixmap] = OrderedDict()
+        self._pixmaps: OrderedDict[int, QPixmap] = OrderedDict()
         self._size = (0, 0.0)
         self._bytes = 0
-        self._until = 0.0
+        self._deadline = 0.0
         self.late: set[int] = set()
 
     def begin(self, side: int, ratio: float) -> None:
-        """A new frame begins, with squares of ``side`` logical px."""
+        """Start a new frame with squares of ``side`` logical px."""
         if self._size != (side, ratio):
             self.clear()
             self._size = (side, ratio)
-        self._until = time.perf_counter() + SCALE_BUDGET_S
+        self._deadline = time.perf_counter() + SCALE_BUDGET_S
 
     def clear(self) -> None:
-        self._kept.clear()
+        self._pixmaps.clear()
         self._bytes = 0
         self.late.clear()
 
     def forget(self, case_row: int) -> None:
-        dropped = self._kept.pop(case_row, None)
+        dropped = self._pixmaps.pop(case_row, None)
         if dropped is not None:
-            self._bytes -= _size_of(dropped)
+            self._bytes -= _pixmap_bytes(dropped)
 
     def get(self, case_row: int) -> QPixmap | None:
-        found = self._kept.get(case_row)
+        found = self._pixmaps.get(case_row)
         if found is not None:
-            self._kept.move_to_end(case_row)
+            self._pixmaps.move_to_end(case_row)
         return found
 
     def make(self, case_row: int, image: QImage) -> QPixmap | None:
-        """The image in size, or ``None`` (and the row in ``late``) when this frame's time is used up."""
-        if time.perf_counter() > self._until:
+        """The scaled image, or ``None`` and the row in ``late`` if the time of this frame is used up."""
+        if time.perf_counter() > self._deadline:
             self.late.add(case_row)
             return None
         self.late.discard(case_row)
         side, ratio = self._size
-        wanted = max(1, round(side * ratio))
+        target = max(1, round(side * ratio))
         scaled = image.scaled(
-            wanted, wanted, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            target, target, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
         )
         pixmap = QPixmap.fromImage(scaled)
         pixmap.setDevicePixelRatio(ratio)
-        self._kept[case_row] = pixmap
-        self._bytes += _size_of(pixmap)
-        while self._bytes > _SCALED_BYTES and len(self._kept) > 1:
-            self._bytes -= _size_of(self._kept.popitem(last=False)[1])
+        self._pixmaps[case_row] = pixmap
+        self._bytes += _pixmap_bytes(pixmap)
+        while self._bytes > _SCALED_BYTES and len(self._pixmaps) > 1:
+            self._bytes -= _pixmap_bytes(self._pixmaps.popitem(last=False)[1])
         return pixmap
 
 
-def _size_of(pixmap: QPixmap) -> int:
+def _pixmap_bytes(pixmap: QPixmap) -> int:
     return pixmap.width() * pixmap.height() * 4
 
 
 class CardPainter:
-    """Draws the places of a deck; made anew for every frame, it holds what all cards of a frame share."""
+    """Draws the cards of one frame."""
 
     def __init__(
         self,
@@ -110,44 +119,46 @@ class CardPainter:
         self._painter, self._model, self._layout = painter, model, layout
         self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
         self._theme: Theme = theme()
-        self._letters = model.columns.letters
+        self._finding_letters = model.columns.letters
         self._small, self._base = text_cache(SMALL), text_cache(BASE)
         self._bold = text_cache(SMALL, 600)
-        images.begin(layout.thumb, ratio)
+        images.begin(layout.image_side, ratio)
 
     def draw(self, place: int, at: QRect, state: CardState) -> None:
         """Draw the case at ``place`` into ``at``, given in the painter's coordinates."""
         if self._layout.rows:
-            self._row(place, at, state)
+            self._draw_row(place, at, state)
         else:
-            self._card(place, at, state)
+            self._draw_card(place, at, state)
 
     # A card
 
-    def _card(self, place: int, at: QRect, state: CardState) -> None:
+    def _draw_card(self, place: int, at: QRect, state: CardState) -> None:
         painter, tokens, model = self._painter, self._theme, self._model
-        self._back(at, state)
-        side = self._layout.thumb
+        self._draw_background(at, state)
+        side = self._layout.image_side
         square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
-        self._image(place, square)
+        self._draw_image(place, square)
         if model.ranked:
-            self._mark(square, str(model.rank(place)), model.shift(place))
-        if model.alike is not None and model.alike[place] > 0:
-            self._mark(square, tr("+{n} near-duplicates", n=model.alike[place]), at_bottom=True)
+            self._draw_corner_text(square, str(model.rank(place)), model.shift(place))
+        if model.near_duplicates is not None and model.near_duplicates[place] > 0:
+            self._draw_corner_text(
+                square, tr("+{n} near-duplicates", n=model.near_duplicates[place]), at_bottom=True
+            )
         if state.role:
-            self._role(square, state.role)
+            self._draw_role(square, state.role)
 
         line = QRect(square.x(), square.bottom() + 6, side, tokens.px(SIDE))
-        word_room = side - line.height() - 4
-        if self._offers_thumbs(place, state):
-            self._thumbs(thumbs(line), place)
-            word_room -= thumbs_width() + 2
+        text_width = side - line.height() - 4
+        if self._shows_feedback_buttons(place, state):
+            self._draw_feedback_buttons(feedback_buttons(line), place)
+            text_width -= feedback_buttons_width() + 2
         index = model.index(place)
-        if model.waiting is not None and model.waiting[place]:
+        if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
-            self._chip(index, QPoint(line.x(), line.y()))
-            where = QRect(line.x() + line.height() + 4, line.y(), word_room, line.height())
+            self._draw_chip(index, QPoint(line.x(), line.y()))
+            where = QRect(line.x() + line.height() + 4, line.y(), text_width, line.height())
             self._small.draw(
                 self._painter, where, model.columns.finding_name(index) or tr("unknown"), tokens.text
             )
@@ -156,10 +167,10 @@ class CardPainter:
         if model.distances is None:
             self._small.draw(self._painter, lower, model.columns.labels[index], tokens.third, middle=True)
         else:
-            self._bar(lower, place)
+            self._draw_distance(lower, place)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    def _back(self, at: QRect, state: CardState) -> None:
+    def _draw_background(self, at: QRect, state: CardState) -> None:
         tokens, painter = self._theme, self._painter
         if not (state.current or state.hovered or state.selected or state.role):
             return
@@ -179,7 +190,7 @@ class CardPainter:
             painter.drawRoundedRect(QRectF(at), 4, 4)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _image(self, place: int, square: QRect) -> None:
+    def _draw_image(self, place: int, square: QRect) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
         case_row = model.case_row(place)
         drawn = self._images.get(case_row)
@@ -202,21 +213,23 @@ class CardPainter:
             if state != ImageState.OK or self._problem(case_row):
                 name = "table" if state == ImageState.NO_IMAGE else "warning"
                 side = tokens.px(14)
-                sign = icon_pixmap(name, side, tokens.image_text, self._ratio)
-                painter.drawPixmap(square.center() - QPoint(side // 2 - 1, side // 2 - 1), sign)
+                icon = icon_pixmap(name, side, tokens.image_text, self._ratio)
+                painter.drawPixmap(square.center() - QPoint(side // 2 - 1, side // 2 - 1), icon)
         elif state == ImageState.MISSING:
-            self._lines_in(square, (tr("image moved"), tokens.image_text), (tr("Relink"), tokens.image_link))
+            self._draw_two_lines(
+                square, (tr("image moved"), tokens.image_text), (tr("Relink"), tokens.image_link)
+            )
         elif state == ImageState.NO_IMAGE:
-            self._sign(square, "table", tr("row of a table"))
+            self._draw_icon_and_text(square, "table", tr("row of a table"))
         elif state == ImageState.UNREADABLE or self._problem(case_row):
-            self._sign(square, "warning", tr("could not be read"))
-        elif model.waiting is not None and model.waiting[place]:
-            self._waiting(square)
+            self._draw_icon_and_text(square, "warning", tr("could not be read"))
+        elif model.pending is not None and model.pending[place]:
+            self._draw_pending(square)
 
     def _problem(self, case_row: int) -> str:
         return self._source.problem(case_row) if self._source is not None else ""
 
-    def _sign(self, square: QRect, name: str, text: str) -> None:
+    def _draw_icon_and_text(self, square: QRect, name: str, text: str) -> None:
         side = self._theme.px(16)
         pixmap = icon_pixmap(name, side, self._theme.image_text, self._ratio)
         middle = square.center()
@@ -224,19 +237,21 @@ class CardPainter:
         below = QRect(square.x(), middle.y() + 4, square.width(), self._theme.px(16))
         self._small.draw(self._painter, below, text, self._theme.image_text, CENTRE)
 
-    def _lines_in(self, square: QRect, first: tuple[str, str], second: tuple[str, str]) -> None:
+    def _draw_two_lines(self, square: QRect, first: tuple[str, str], second: tuple[str, str]) -> None:
         line = self._theme.px(18)
         upper = QRect(square.x(), square.center().y() - line, square.width(), line)
         self._small.draw(self._painter, upper, first[0], first[1], CENTRE)
         self._bold.draw(self._painter, upper.translated(0, line), second[0], second[1], CENTRE)
 
-    def _waiting(self, square: QRect) -> None:
+    def _draw_pending(self, square: QRect) -> None:
         bar = QRect(square.center().x() - 24, square.center().y() - 1, 48, 2)
         self._painter.fillRect(bar, colour("#3D3D43"))
         self._painter.fillRect(QRect(bar.x(), bar.y(), 20, 2), colour(self._theme.image_text))
 
-    def _mark(self, square: QRect, text: str, quiet: str = "", *, at_bottom: bool = False) -> None:
-        """White on black in a corner of the image, ``quiet`` in grey behind it."""
+    def _draw_corner_text(
+        self, square: QRect, text: str, quiet: str = "", *, at_bottom: bool = False
+    ) -> None:
+        """White on black in a corner of the image, with ``quiet`` in grey behind it."""
         painter = self._painter
         width = max(18, int(self._bold.width(text)) + 10)
         height = self._theme.px(17)
@@ -250,18 +265,18 @@ class CardPainter:
             where = QRect(box.x() + width - 2, box.y(), after, height)
             self._small.draw(painter, where, quiet, self._theme.image_text)
 
-    def _role(self, square: QRect, text: str) -> None:
-        """What the case is about to be in a comparison, across the foot of its image."""
+    def _draw_role(self, square: QRect, text: str) -> None:
+        """The card's part in a comparison, at the bottom of its image."""
         band = QRect(square.x(), 0, square.width(), self._theme.px(18))
         band.moveBottom(square.bottom())
         self._painter.fillRect(band, colour(self._theme.accent_filled))
         self._bold.draw(self._painter, band, text, self._theme.on_accent, CENTRE)
 
-    def _offers_thumbs(self, place: int, state: CardState) -> bool:
+    def _shows_feedback_buttons(self, place: int, state: CardState) -> bool:
         judged = self._model.judgements.get(self._model.case_row(place), 0) != 0
         return self._judging and (state.current or state.hovered or state.selected or judged)
 
-    def _thumbs(self, where: tuple[QRect, QRect], place: int) -> None:
+    def _draw_feedback_buttons(self, where: tuple[QRect, QRect], place: int) -> None:
         judgement = self._model.judgements.get(self._model.case_row(place), 0)
         for name, verdict, at in zip(("plus", "minus"), (1, -1), where, strict=True):
             on = judgement == verdict
@@ -269,15 +284,15 @@ class CardPainter:
             fill = self._theme.tool_on if on else "none"
             self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
 
-    def _bar(self, line: QRect, place: int) -> None:
+    def _draw_distance(self, line: QRect, place: int) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
         assert model.distances is not None
         text = model.distance_text(place)
-        # The same for all: bars are compared.
-        room = int(max(map(self._small.width, (model.longest_distance, text)))) + 1
-        number = QRect(line.right() + 1 - room, line.y(), room, line.height())
+        # The same width for all, so that bars can be compared.
+        text_width = int(max(map(self._small.width, (model.longest_distance, text)))) + 1
+        number = QRect(line.right() + 1 - text_width, line.y(), text_width, line.height())
         self._small.draw(self._painter, number, text, tokens.second, RIGHT)
-        track = QRect(line.x(), line.center().y() - 1, line.width() - room - 8, 3)
+        track = QRect(line.x(), line.center().y() - 1, line.width() - text_width - 8, 3)
         if track.width() > 8:
             painter.fillRect(track, colour(tokens.track))
             track.setWidth(round(track.width() * model.share(place)))
@@ -285,7 +300,7 @@ class CardPainter:
 
     # A row of a list
 
-    def _row(self, place: int, at: QRect, state: CardState) -> None:
+    def _draw_row(self, place: int, at: QRect, state: CardState) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
         if state.current or state.hovered or state.selected:
             chosen = state.current or state.selected
@@ -309,20 +324,20 @@ class CardPainter:
                 self._small.draw(self._painter, moved, model.shift(place), tokens.third)
                 x += moved.width()
             x += 6
-        side = self._layout.thumb
-        self._image(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
+        side = self._layout.image_side
+        self._draw_image(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
         x += side + 8
         chip = tokens.px(SIDE)
-        self._chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
+        self._draw_chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
         x += chip + 7
-        x, right = self._row_ends(place, index, x, at, state)
+        x, right = self._draw_row_end(place, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
         self._base.draw(self._painter, where, model.columns.labels[index], tokens.text, middle=True)
 
-    def _row_ends(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
-        """Draw what a row has at its right; gives the left and right ends of what stays free."""
+    def _draw_row_end(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
+        """Draw the right part of a row; returns the left and right ends of the free space."""
         model, tokens = self._model, self._theme
-        right = at.right() - ROW_END
+        right = at.right() - ROW_END_MARGIN
         if model.ranked:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
@@ -331,40 +346,47 @@ class CardPainter:
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
             length = bar_length(at)
-            self._bar(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
+            self._draw_distance(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
             right -= length + 12
             if self._judging:
-                # Their room is kept free, so that no name moves when they appear.
-                if self._offers_thumbs(place, state):
-                    self._thumbs(thumbs_of(at, self._layout), place)
-                right -= thumbs_width() + 12
+                # Their space stays free, so that names do not move when they appear.
+                if self._shows_feedback_buttons(place, state):
+                    self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), place)
+                right -= feedback_buttons_width() + 12
             if state.role:
-                room = int(self._bold.width(state.role)) + 2
-                told = QRect(right - room, at.y(), room, at.height())
-                self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
-                right -= room + 12
-            if model.alike is not None and model.alike[place] > 0 and right - x > tokens.px(140):
-                text = tr("+{n} near-duplicates", n=model.alike[place])
-                room = int(self._small.width(text)) + 2
+                text_width = int(self._bold.width(state.role)) + 2
+                role_box = QRect(right - text_width, at.y(), text_width, at.height())
+                self._bold.draw(self._painter, role_box, state.role, tokens.accent, RIGHT)
+                right -= text_width + 12
+            if (
+                model.near_duplicates is not None
+                and model.near_duplicates[place] > 0
+                and right - x > tokens.px(140)
+            ):
+                text = tr("+{n} near-duplicates", n=model.near_duplicates[place])
+                text_width = int(self._small.width(text)) + 2
                 self._small.draw(
-                    self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third
+                    self._painter,
+                    QRect(right - text_width, at.y(), text_width, at.height()),
+                    text,
+                    tokens.third,
                 )
-                right -= room + 12
+                right -= text_width + 12
             return x, right
         patient = model.columns.patient_name(index)
         if patient:
             # The id comes first: where both do not fit, the patient goes.
             free = right - x - int(self._base.width(model.columns.ids[index])) - 10
-            room = min(int(self._base.width(patient)) + 2, free)
-            if room >= tokens.px(24):
-                box = QRect(right - room, at.y(), room, at.height())
+            text_width = min(int(self._base.width(patient)) + 2, free)
+            if text_width >= tokens.px(24):
+                box = QRect(right - text_width, at.y(), text_width, at.height())
                 self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
-                right -= room + 8
+                right -= text_width + 8
         return x, right
 
     # Pieces
 
-    def _chip(self, index: int, at: QPoint) -> None:
+    def _draw_chip(self, index: int, at: QPoint) -> None:
         code = int(self._model.columns.finding[index])
-        letter = "" if code == NO_FINDING else self._letters[self._model.columns.findings[code]]
+        letter = "" if code == NO_FINDING else self._finding_letters[self._model.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))

@@ -1,4 +1,4 @@
-"""Cards, or rows, of any number of cases: laid out, painted where they are seen, gliding when told."""
+"""A scroll area with the cards or rows of any number of cases. Only the visible ones are painted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NONE = -1
 
 
 class CardView(QAbstractScrollArea):
-    """Shows a :class:`CaseModel`, one case of it current; signals speak of catalogue rows.
+    """Shows a :class:`CaseModel` with one current case. Signals carry catalogue rows.
 
     ``current_changed(case_row)`` (-1: none) · ``hovered(case_row)``.
     """
@@ -38,16 +38,16 @@ class CardView(QAbstractScrollArea):
         self._images = ScaledImages()
         self._rows, self._judging = False, False
         self._place = self._hover = NO_PLACE
-        self._motion = CardAnimation(self)
-        self._motion.moved.connect(self.viewport().update)
-        self._motion.ended.connect(self._hover_again)
+        self._animation = CardAnimation(self)
+        self._animation.moved.connect(self.viewport().update)
+        self._animation.ended.connect(self._update_hover)
         self._layout = CardLayout.cards(1, 0)
-        self._again = one_shot(self, self._finish_late)
+        self._late_timer = one_shot(self, self._draw_late_images)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAutoFillBackground(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Its coming and going would change the number of columns.
+        # A bar that appears and disappears would change the number of columns.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -59,55 +59,55 @@ class CardView(QAbstractScrollArea):
     def model(self) -> CaseModel:
         return self._model
 
-    def set_model(self, model: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
-        """Show ``model``; the current case stays current where it still is shown.
+    def set_model(self, model: CaseModel, *, keep_scroll: bool = True, animate: bool = False) -> None:
+        """Show ``model``. The current case stays current if it is still in it.
 
-        ``keep_place`` false scrolls to the top, as for a new ranking. With ``glide`` cards move to their new
-        places; a current case that leaves what is seen hands over to the one that takes its place.
+        ``keep_scroll`` false: scroll to the top, as for a new ranking. ``animate``: move the cards to their new
+        places. If the current case moves out of view, the case in its former place becomes current.
         """
-        before, seen = self.current(), self._seen() if glide else {}
+        before, positions_before = self.current(), self._visible_positions() if animate else {}
         place_before = self._place
-        self._motion.stop()
+        self._animation.stop()
         self._model = model
         self._place = model.place_of(before) if before != NONE else NO_PLACE
         self._hover = NO_PLACE
         self._lay_out()
-        self.verticalScrollBar().setValue(self.verticalScrollBar().value() if keep_place else 0)
-        if glide:
+        self.verticalScrollBar().setValue(self.verticalScrollBar().value() if keep_scroll else 0)
+        if animate:
             if self._place not in self.visible_places() and place_before != NO_PLACE:
                 self._place = min(place_before, len(model) - 1)
-            self._motion.start(self._ways(seen))
+            self._animation.start(self._animation_paths(positions_before))
         self.viewport().update()
         if self.current() != before:
-            self._tell_current()
+            self._emit_current()
         else:
-            self.setAccessibleDescription(self._in_words())
-        self._show_keyboard()
-        self._hover_again()
+            self.setAccessibleDescription(self._description())
+        self._select_on_focus()
+        self._update_hover()
 
-    def _seen(self) -> dict[int, QPoint]:
-        """Where the cards that can be seen are, by row."""
+    def _visible_positions(self) -> dict[int, QPoint]:
+        """The positions of the visible cards by catalogue row."""
         return {self._model.case_row(p): self.card_rect(p).topLeft() for p in self.visible_places()}
 
-    def _ways(self, seen: dict[int, QPoint]) -> dict[int, tuple[QPoint, QPoint]]:
-        """From where to where cards glide that were or are seen; the others are just there."""
+    def _animation_paths(self, positions_before: dict[int, QPoint]) -> dict[int, tuple[QPoint, QPoint]]:
+        """Start and end of the cards that were or are visible, by place."""
         height, pitch = self.viewport().height(), self._layout.pitch
 
         def near(point: QPoint) -> QPoint:
-            # From far away they come in, and leave, over the nearest edge.
+            # Cards from or to positions out of view move across the nearest edge.
             return QPoint(point.x(), max(-pitch, min(height, point.y())))
 
-        ways = {}
-        for row, start in seen.items():
+        paths = {}
+        for row, start in positions_before.items():
             place = self._model.place_of(row)
             if place != NO_PLACE:
-                ways[place] = (start, near(self.card_rect(place).topLeft()))
-        return ways
+                paths[place] = (start, near(self.card_rect(place).topLeft()))
+        return paths
 
     def set_judgements(self, judgements: dict[int, int]) -> None:
-        """Judgements by catalogue row: 1 alike, -1 not alike."""
+        """Judgements by catalogue row: 1 more like this, -1 less like this."""
         self._model = replace(self._model, judgements=judgements)
-        self.setAccessibleDescription(self._in_words())
+        self.setAccessibleDescription(self._description())
         self.viewport().update()
 
     def set_source(self, source: ThumbnailSource | None) -> None:
@@ -129,11 +129,11 @@ class CardView(QAbstractScrollArea):
     # The current case
 
     def current(self) -> int:
-        """The catalogue row of the current case, -1 where there is none."""
+        """The catalogue row of the current case, -1 for none."""
         return self._model.case_row(self._place) if self._place != NO_PLACE else NONE
 
     def set_current(self, case_row: int) -> None:
-        """Make a case current and scroll to it; one that is not shown leaves none current."""
+        """Make a case current and scroll to it. If it is not shown, no case is current."""
         self._set_place(self._model.place_of(case_row))
 
     def current_place(self) -> int:
@@ -141,17 +141,17 @@ class CardView(QAbstractScrollArea):
 
     @property
     def line_height(self) -> int:
-        """What one line of cards needs."""
+        """The height that one line of cards needs."""
         return self._layout.top + self._layout.pitch
 
     def card_rect(self, place: int) -> QRect:
-        """Where the card at ``place`` now is in the viewport."""
+        """The rectangle of the card at ``place`` in the viewport."""
         return self._layout.card(place).translated(0, -self.verticalScrollBar().value())
 
     def visible_places(self) -> range:
-        """The places of which something can be seen."""
+        """The places that are at least partly visible."""
         top = self.verticalScrollBar().value()
-        return self._layout.between(top, top + self.viewport().height() - 1)
+        return self._layout.places_between(top, top + self.viewport().height() - 1)
 
     def sizeHint(self) -> QSize:
         return QSize(560, 320)
@@ -167,38 +167,38 @@ class CardView(QAbstractScrollArea):
         self._update(old)
         self._update(place)
         self._show_current()
-        self._tell_current()
+        self._emit_current()
 
-    def _tell_current(self) -> None:
-        self.setAccessibleDescription(self._in_words())
+    def _emit_current(self) -> None:
+        self.setAccessibleDescription(self._description())
         self.current_changed.emit(self.current())
 
-    def _show_keyboard(self) -> None:
-        """Without a current case nothing would show that the keyboard is here."""
+    def _select_on_focus(self) -> None:
+        """Make a visible case current when the keyboard focus arrives, to show where the focus is."""
         by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
         if self._place == NO_PLACE and len(self._model) and self.hasFocus() and not by_mouse:
             self._set_place(self.visible_places().start)
 
-    def _in_words(self) -> str:
+    def _description(self) -> str:
         if self._place == NO_PLACE:
             return tr("{n} cases, none selected", n=len(self._model))
         return tr(
-            "{place} of {n}: {words}",
+            "{place} of {n}: {case}",
             place=self._place + 1,
             n=len(self._model),
-            words=self._model.words(self._place),
+            case=self._model.describe(self._place),
         )
 
     def _show_current(self) -> None:
         if self._place == NO_PLACE:
             return
         card, bar = self._layout.card(self._place), self.verticalScrollBar()
-        room, height = self._layout.top, self.viewport().height()
-        if card.top() - room < bar.value() or card.height() + 2 * room > height:
-            # Of a card that is higher than what is seen, its image and rank are at the top.
-            bar.setValue(card.top() - room)
-        elif card.bottom() + room > bar.value() + height:
-            bar.setValue(card.bottom() + room - height + 1)
+        margin, height = self._layout.top, self.viewport().height()
+        if card.top() - margin < bar.value() or card.height() + 2 * margin > height:
+            # If the card is higher than the viewport, show its top with image and rank.
+            bar.setValue(card.top() - margin)
+        elif card.bottom() + margin > bar.value() + height:
+            bar.setValue(card.bottom() + margin - height + 1)
 
     # Geometry
 
@@ -218,7 +218,7 @@ class CardView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         top = self.verticalScrollBar().value()
         old = self._layout
-        first = next(iter(old.between(top + old.top, top + old.top)), NO_PLACE)
+        first = next(iter(old.places_between(top + old.top, top + old.top)), NO_PLACE)
         within = top - old.card(first).top() if first != NO_PLACE else 0
         self._lay_out()
         if first != NO_PLACE and self._layout.columns != old.columns:
@@ -226,7 +226,7 @@ class CardView(QAbstractScrollArea):
         super().resizeEvent(event)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        self._motion.stop()
+        self._animation.stop()
         self._set_hover(NO_PLACE)
         if abs(dy) < self.viewport().height():
             self.viewport().scroll(0, dy)
@@ -259,25 +259,25 @@ class CardView(QAbstractScrollArea):
             judging=self._judging,
         )
         focused = self.hasFocus()
-        places = self._layout.between(touched.top() + top, touched.bottom() + top)
-        self._ask_for(places)
-        moving = [place for place in self._motion.places if place not in places]
-        # The current card lies on top of those it passes.
+        places = self._layout.places_between(touched.top() + top, touched.bottom() + top)
+        self._request_images(places)
+        moving = [place for place in self._animation.places if place not in places]
+        # The current card is drawn above the others.
         for place in sorted({*places, *moving}, key=lambda place: place == self._place):
             at = self._layout.card(place).translated(0, -top)
-            at.moveTopLeft(self._motion.at(place) or at.topLeft())
+            at.moveTopLeft(self._animation.position(place) or at.topLeft())
             if region.intersects(at):
                 draw.draw(place, at, self._state(place, focused))
         painter.end()
         if self._images.late:
-            self._again.start(0)
+            self._late_timer.start(0)
 
     def _state(self, place: int, focused: bool) -> CardState:
-        """How the card at ``place`` stands out."""
+        """How the card at ``place`` is highlighted."""
         return CardState(place == self._place, place == self._hover, focused)
 
-    def _ask_for(self, places: range) -> None:
-        # What is asked for last comes first: from the bottom up, the top ones are there soonest.
+    def _request_images(self, places: range) -> None:
+        # The last request is loaded first, so the top images are requested last.
         if self._source is not None:
             for place in reversed(places):
                 if self._model.columns.state[self._model.index(place)] == ImageState.OK:
@@ -285,8 +285,8 @@ class CardView(QAbstractScrollArea):
                     if self._images.get(row) is None:
                         self._source.get(row)
 
-    def _finish_late(self) -> None:
-        """Draw what the last frame had no time for, where it still can be seen."""
+    def _draw_late_images(self) -> None:
+        """Draw the visible images that the last frame had no time for."""
         late = self._images.late
         shown = {place: self._model.case_row(place) for place in self.visible_places()}
         late.intersection_update(shown.values())
@@ -301,7 +301,7 @@ class CardView(QAbstractScrollArea):
             if self._model.case_row(place) in case_rows:
                 self._update(place)
 
-    # What the mouse is over
+    # Hover
 
     def _place_at(self, point: QPoint) -> int:
         return self._layout.place_at(point + QPoint(0, self.verticalScrollBar().value()))
@@ -314,8 +314,8 @@ class CardView(QAbstractScrollArea):
         self._update(place)
         self.hovered.emit(self._model.case_row(place) if place != NO_PLACE else NONE)
 
-    def _hover_again(self) -> None:
-        """Cards have moved: another one is below the mouse."""
+    def _update_hover(self) -> None:
+        """After cards have moved: find the card under the mouse."""
         if self.viewport().underMouse():
             self._set_hover(self._place_at(self.viewport().mapFromGlobal(QCursor.pos())))
 
@@ -325,17 +325,17 @@ class CardView(QAbstractScrollArea):
             if place == NO_PLACE:
                 QToolTip.hideText()
             else:
-                QToolTip.showText(event.globalPos(), self._tip(place), self, self.card_rect(place))
+                QToolTip.showText(event.globalPos(), self._tooltip(place), self, self.card_rect(place))
             return True
         return super().viewportEvent(event)
 
-    def _tip(self, place: int) -> str:
+    def _tooltip(self, place: int) -> str:
         problem = self._source.problem(self._model.case_row(place)) if self._source is not None else ""
-        return plain_tip(self._model.words(place) + (f"\n{problem}" if problem else ""))
+        return plain_tip(self._model.describe(place) + (f"\n{problem}" if problem else ""))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self._show_keyboard()
+        self._select_on_focus()
         self._update(self._place)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

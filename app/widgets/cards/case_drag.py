@@ -1,4 +1,4 @@
-"""Cases carried by the mouse: out of a grid, into a query, a report or another program."""
+"""Drag and drop of cases, also into other programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CASE_MIME = "application/x-semblance-case"
 
 
 def mime_data(model: CaseModel, place: int) -> QMimeData:
-    """What a drag of the case at ``place`` carries: its catalogue row, and its id as text."""
+    """The drag data of the case at ``place``: its catalogue row, and its id as text."""
     data = QMimeData()
     data.setData(CASE_MIME, QByteArray(str(model.case_row(place)).encode()))
     data.setText(model.columns.ids[model.index(place)])
@@ -20,15 +20,15 @@ def mime_data(model: CaseModel, place: int) -> QMimeData:
 
 
 def dragged_case(data: QMimeData) -> int | None:
-    """The catalogue row a drag carries, ``None`` where it carries no case of ours."""
+    """The catalogue row in a drag, ``None`` if it has no case of Semblance."""
     text = bytes(data.data(CASE_MIME).data()).decode("ascii", "replace")
     return int(text) if text.isdigit() else None
 
 
 def drag(source: QWidget, data: QMimeData, image: QPixmap | None) -> None:
-    """Let the mouse carry ``data``; returns when it was let go."""
-    carried = QDrag(source)
-    carried.setMimeData(data)
+    """Drag ``data`` with the mouse; returns when it was dropped."""
+    drag_object = QDrag(source)
+    drag_object.setMimeData(data)
     if image is not None:
-        carried.setPixmap(image)
-    carried.exec(Qt.DropAction.CopyAction)
+        drag_object.setPixmap(image)
+    drag_object.exec(Qt.DropAction.CopyAction)

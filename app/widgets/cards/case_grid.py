@@ -1,4 +1,4 @@
-"""A grid, or list, of cases to choose from, judge, compare and carry elsewhere."""
+"""A grid or list of cases that can be selected, judged, compared and dragged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from semblance.app.widgets.cards.card_comparison import CardComparison
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_painter import CardState
-from semblance.app.widgets.cards.card_parts import on_alike, on_relink, verdict_at
+from semblance.app.widgets.cards.card_parts import feedback_at, is_on_near_duplicates, is_on_relink
 from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
@@ -33,13 +33,13 @@ _ACTIVATE = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class CaseGrid(CardView):
-    """Takes clicks and keys; besides those of its base it has the signals
+    """Adds mouse and keyboard input to :class:`CardView`, with the signals
 
     ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
-    ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_requested(case_row)`` ·
-    ``near_duplicates_requested(case_row)`` a click on the count of grouped near-duplicates ·
-    ``selection_changed()`` when several cases are selected, ``set_multiple(True)``. ``comparison`` says which
-    of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
+    ``judged(case_row, 1 or -1)`` a click on a feedback button, after ``set_judging(True)`` ·
+    ``relink_requested(case_row)`` · ``near_duplicates_requested(case_row)`` a click on the number of
+    near-duplicates · ``selection_changed()`` after ``set_multiple(True)``. ``comparison`` records which of two
+    cases is closer. Cases can be dragged out, see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)
@@ -56,45 +56,45 @@ class CaseGrid(CardView):
         self.comparison = CardComparison(self)
         self.comparison.changed.connect(lambda _row: self.viewport().update())
 
-    def set_model(self, model: CaseModel, *, keep_place: bool = True, glide: bool = False) -> None:
+    def set_model(self, model: CaseModel, *, keep_scroll: bool = True, animate: bool = False) -> None:
         before = self._selection.rows
-        self._selection.keep(model)
+        self._selection.remove_missing(model)
         if self.comparison.pending and model.place_of(self.comparison.closer) == NO_PLACE:
             self.comparison.cancel()
-        super().set_model(model, keep_place=keep_place, glide=glide)
-        self._tell_selection(before)
+        super().set_model(model, keep_scroll=keep_scroll, animate=animate)
+        self._emit_selection(before)
 
     def set_judging(self, on: bool) -> None:
-        """Whether cards offer thumbs up and down, and can be compared."""
-        self._judging = self.comparison.offered = on
+        """Whether cards show feedback buttons and can be compared."""
+        self._judging = self.comparison.enabled = on
         if not on:
             self.comparison.cancel()
         self.setAcceptDrops(on)
         self.viewport().update()
 
     def set_multiple(self, on: bool) -> None:
-        """Whether Ctrl and Shift choose several cases."""
+        """Whether Ctrl and Shift select several cases."""
         self._multiple = on
 
-    # Choosing
+    # Selection
 
     def selected(self) -> list[int]:
-        """The catalogue rows of what is chosen, as shown; the current one where nothing else is."""
-        return self._selection.of(self._model, self.current())
+        """The catalogue rows of the selected cases in the order shown, or of the current case."""
+        return self._selection.ordered_rows(self._model, self.current())
 
     def _choose(self, place: int, modifiers: Qt.KeyboardModifier) -> None:
-        """Make a place current, alone or with others as Ctrl and Shift say."""
+        """Make a place current and change the selection by Ctrl or Shift."""
         row, before = self._model.case_row(place), self._selection.rows
         if self._multiple and modifiers & Qt.KeyboardModifier.ControlModifier:
             self._selection.toggle(row, self.current())
         elif self._multiple and modifiers & Qt.KeyboardModifier.ShiftModifier:
-            self._selection.reach(self._model, place, self.current())
+            self._selection.extend_to(self._model, place, self.current())
         else:
-            self._selection.only(row)
+            self._selection.select_only(row)
         self._set_place(place)
-        self._tell_selection(before)
+        self._emit_selection(before)
 
-    def _tell_selection(self, before: frozenset[int]) -> None:
+    def _emit_selection(self, before: frozenset[int]) -> None:
         if self._selection.rows != before:
             self.viewport().update()
             self.selection_changed.emit()
@@ -102,13 +102,13 @@ class CaseGrid(CardView):
     def _state(self, place: int, focused: bool) -> CardState:
         row, hovered = self._model.case_row(place), place == self._hover
         chosen = row in self._selection.rows
-        aimed = hovered or (self._hover == NO_PLACE and place == self._place)
-        role = self.comparison.role(row, aimed=aimed)
+        targeted = hovered or (self._hover == NO_PLACE and place == self._place)
+        role = self.comparison.role_text(row, targeted=targeted)
         return CardState(place == self._place, hovered, focused, chosen, role)
 
-    def _in_words(self) -> str:
+    def _description(self) -> str:
         several = len(self._selection.rows)
-        return super()._in_words() + (tr("; {n} selected", n=several) if several > 1 else "")
+        return super()._description() + (tr("; {n} selected", n=several) if several > 1 else "")
 
     # Mouse
 
@@ -117,7 +117,7 @@ class CaseGrid(CardView):
         if place == NO_PLACE:
             return
         row = self._model.case_row(place)
-        if left and (self._pressed_piece(place, event) or self.comparison.finish(row)):
+        if left and (self._press_part(place, event) or self.comparison.finish(row)):
             return
         if left or row not in self._selection.rows:
             self._choose(place, event.modifiers() if left else Qt.KeyboardModifier.NoModifier)
@@ -126,22 +126,22 @@ class CaseGrid(CardView):
         if left:
             self._pressed_at = event.position().toPoint()
 
-    def _pressed_piece(self, place: int, event: QMouseEvent) -> bool:
-        """Whether a thumb, the count of those alike or the word Relink took the click."""
+    def _press_part(self, place: int, event: QMouseEvent) -> bool:
+        """Whether a clickable part of the card handled the click."""
         point, row, card = event.position().toPoint(), self._model.case_row(place), self.card_rect(place)
-        verdict = verdict_at(card, self._layout, point) if self._judging else 0
+        verdict = feedback_at(card, self._layout, point) if self._judging else 0
         if verdict:
-            # The second click of two may lie on a card that came to lie there by the first.
+            # The first click of two may have moved another card under the mouse.
             if event.type() != QEvent.Type.MouseButtonDblClick:
                 self.judged.emit(row, verdict)
             return True
-        alike = self._model.alike
-        if alike is not None and alike[place] > 0 and on_alike(card, self._layout, point):
+        counts = self._model.near_duplicates
+        if counts is not None and counts[place] > 0 and is_on_near_duplicates(card, self._layout, point):
             self._set_place(place)
             if event.type() != QEvent.Type.MouseButtonDblClick:
                 self.near_duplicates_requested.emit(row)
             return True
-        if not self._rows and self._is_missing(place) and on_relink(card, self._layout, point):
+        if not self._rows and self._is_missing(place) and is_on_relink(card, self._layout, point):
             self._set_place(place)
             self.relink_requested.emit(row)
             return True
@@ -167,7 +167,7 @@ class CaseGrid(CardView):
         place = self._place_at(event.position().toPoint())
         if event.button() != Qt.MouseButton.LeftButton or place == NO_PLACE:
             return
-        if not self._pressed_piece(place, event) and not event.modifiers():
+        if not self._press_part(place, event) and not event.modifiers():
             self._choose(place, event.modifiers())
             self.activated.emit(self.current())
 
@@ -195,16 +195,16 @@ class CaseGrid(CardView):
         key, held = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         reaching = self._multiple and held == Qt.KeyboardModifier.ShiftModifier
         place = place_after_key(key, self._layout, self._place, self.viewport().height())
-        if key == Qt.Key.Key_Escape and not held and self._let_go():
+        if key == Qt.Key.Key_Escape and not held and self._deselect():
             return
         if self._multiple and event.matches(QKeySequence.StandardKey.SelectAll):
             before = self._selection.rows
-            self._selection.everything(self._model)
-            self._tell_selection(before)
+            self._selection.select_all(self._model)
+            self._emit_selection(before)
         elif not len(self._model) or (held and not reaching):
             super().keyPressEvent(event)
         elif place is not None:
-            # The keyboard leads now: a mouse that rests somewhere means nothing.
+            # While the keyboard is used, the position of the mouse is ignored.
             self._set_hover(NO_PLACE)
             self._choose(place, held)
         elif key in _ACTIVATE and not held:
@@ -213,28 +213,28 @@ class CaseGrid(CardView):
         else:
             event.ignore()
 
-    def _let_go(self) -> bool:
-        """Give up a comparison, else a choice of several; whether there was one."""
+    def _deselect(self) -> bool:
+        """Cancel a comparison or a selection of several cases; returns whether there was one."""
         if self.comparison.cancel():
             return True
         before = self._selection.rows
-        self._selection.only(self.current())
-        self._tell_selection(before)
+        self._selection.select_only(self.current())
+        self._emit_selection(before)
         return bool(before)
 
-    # Cards carried onto others
+    # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        event.setAccepted(self.comparison.carries(event))
+        event.setAccepted(self.comparison.accepts(event))
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        event.setAccepted(self.comparison.over(event, self._row_at(event)))
+        event.setAccepted(self.comparison.drag_over(event, self._row_at(event)))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.comparison.leave()
+        self.comparison.drag_leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        event.setAccepted(self.comparison.dropped(event, self._row_at(event)))
+        event.setAccepted(self.comparison.drop(event, self._row_at(event)))
 
     def _row_at(self, event: QDropEvent) -> int:
         place = self._place_at(event.position().toPoint())

@@ -1,4 +1,4 @@
-"""What a grid of cases shows: which cases, in what order, and what is written beside each."""
+"""The cases that a grid shows, in order, with the values on their cards."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy.typing as npt
 
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
-from semblance.core.reports.formatting import FEWEST, digits_for, distance_text
+from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 
-#: What a thumb says of a case.
-JUDGED = {1: tr("marked more like this"), -1: tr("marked less like this")}
+#: Judgement -> its text.
+JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
 
 
 @dataclass(frozen=True, eq=False)
 class CaseModel:
-    """``order`` holds positions in ``columns``; place ``i`` shows the case ``order[i]``.
+    """``order`` (m,): positions in ``columns``. Place ``i`` shows the case ``order[i]``.
 
-    A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded
-    under each, and ``ranks`` (m,) where they are not simply 1, 2, 3. A distance of ``full`` fills the bar.
-    ``shifts`` (m,) tells by how many ranks each stands before where clicks found it. ``waiting`` (m,) marks
-    cases whose features are still being made; ``judgements`` go by catalogue row.
+    A ranking has ``distances`` (m,). It may have ``near_duplicates`` (m,), the number of near-duplicates grouped
+    under each case, ``ranks`` (m,) if they are not 1, 2, 3, and ``shifts`` (m,), the ranks that each case gained
+    by judgements. A distance of ``full_distance`` fills the bar. ``pending`` (m,): cases whose features are not
+    extracted yet. ``judgements``: by catalogue row.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
     order: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     distances: npt.NDArray[np.float64] | None = None
-    alike: npt.NDArray[np.int64] | None = None
+    near_duplicates: npt.NDArray[np.int64] | None = None
     ranks: npt.NDArray[np.int64] | None = None
     shifts: npt.NDArray[np.int64] | None = None
-    waiting: npt.NDArray[np.bool_] | None = None
-    full: float | None = None
+    pending: npt.NDArray[np.bool_] | None = None
+    full_distance: float | None = None
     judgements: Mapping[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class CaseModel:
         return int(self.columns.case_row[self.order[place]])
 
     def place_of(self, case_row: int) -> int:
-        """Where a catalogue row is shown, -1 where it is not."""
+        """The place of a catalogue row, -1 if it is not shown."""
         index = self.columns.index_of_row(case_row)
         if index < 0:
             return -1
@@ -64,7 +64,7 @@ class CaseModel:
         return place + 1 if self.ranks is None else int(self.ranks[place])
 
     def shift(self, place: int) -> str:
-        """By how many ranks clicks moved the case, as shown; empty where it stands as before."""
+        """The number of ranks by which judgements moved the case, as text; empty for none."""
         moved = 0 if self.shifts is None else int(self.shifts[place])
         return f"{moved:+d}".replace("-", "\N{MINUS SIGN}") if moved else ""
 
@@ -72,25 +72,27 @@ class CaseModel:
         """How far the bar at ``place`` is filled, 0 to 1."""
         if self.distances is None:
             return 0.0
-        full = self.full if self.full is not None else float(self.distances[-1]) * 1.25
-        return min(1.0, max(0.0, float(self.distances[place]) / full)) if full > 0 else 0.0
+        full_distance = (
+            self.full_distance if self.full_distance is not None else float(self.distances[-1]) * 1.25
+        )
+        return min(1.0, max(0.0, float(self.distances[place]) / full_distance)) if full_distance > 0 else 0.0
 
     @cached_property
     def _digits(self) -> int:
-        return FEWEST if self.distances is None else digits_for(self.distances.tolist())
+        return MIN_DIGITS if self.distances is None else digits_for(self.distances.tolist())
 
     def distance_text(self, place: int) -> str:
-        """The distance at ``place``, so that it differs from those beside it."""
+        """The distance at ``place``, with enough digits to differ from its neighbours."""
         return "" if self.distances is None else distance_text(float(self.distances[place]), self._digits)
 
     @cached_property
     def longest_distance(self) -> str:
-        """What takes as much room as any distance of the ranking."""
+        """A text as wide as the widest distance of the ranking."""
         ends = [self.distance_text(place) for place in (0, -1)] if len(self) else []
         return max([f"0.{'0' * self._digits}", *ends], key=len)
 
-    def words(self, place: int) -> str:
-        """The case at ``place`` in words, for tooltips and screen readers."""
+    def describe(self, place: int) -> str:
+        """A description of the case at ``place`` for tooltips and screen readers."""
         index = self.index(place)
         parts = [self.columns.ids[index]]
         if self.distances is not None:
@@ -103,5 +105,5 @@ class CaseModel:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if self.shift(place):
             parts.append(tr("moved {shift}", shift=self.shift(place)))
-        judged = JUDGED.get(self.judgements.get(self.case_row(place), 0))
-        return ", ".join([*parts, judged] if judged else parts)
+        judgement_text = JUDGEMENT_TEXTS.get(self.judgements.get(self.case_row(place), 0))
+        return ", ".join([*parts, judgement_text] if judgement_text else parts)

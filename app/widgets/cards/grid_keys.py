@@ -1,4 +1,4 @@
-"""Where keys lead in a grid of cases."""
+"""The keys that move in a grid of cases."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ENDS: dict[int, int] = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: -1}
 
 
 def place_after_key(key: int, layout: CardLayout, place: int, height: int) -> int | None:
-    """The place that ``key`` leads to from ``place`` in a viewport ``height`` px high; ``None``: nowhere."""
+    """The place that ``key`` moves to from ``place`` in a viewport ``height`` px high, ``None`` for another key."""
     if key in _STEPS:
         columns, lines, pages = _STEPS[key]
-        return layout.moved(place, columns, lines, pages * max(1, height // layout.pitch))
+        return layout.place_after_move(place, columns, lines, pages * max(1, height // layout.pitch))
     return _ENDS[key] % layout.count if key in _ENDS and layout.count else None

@@ -29,12 +29,12 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
-from semblance.core.reports.curves import Curve, in_words
+from semblance.core.reports.curves import Curve, describe_curves
 from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
 
-#: A pause in resizing before the plot is drawn anew.
+#: After a resize the plot is drawn again after this pause.
 REDRAW_MS = 120
-#: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
+#: Formats of saved plots: text in the dialog, suffix, and whether it looks as displayed.
 SAVE_AS = (
     (tr("PNG image for print") + " (*.png)", ".png", False),
     (tr("PNG image as displayed") + " (*.png)", ".png", True),
@@ -46,13 +46,12 @@ _numbers = itertools.count(1)
 
 
 class FigureView(QWidget):
-    """Shows ``kind`` of plot (``semblance.core.reports.curves.KINDS``); drawn again when its room or the theme changes.
+    """Shows ``kind`` of plot (``semblance.core.reports.curves.KINDS``); drawn again when its size or the theme changes.
 
-    Until the new image is there the old one is shown in the new size. ``entered``: the cases behind it are
-    wanted, where :meth:`let_enter` was called.
+    Until then the old image is scaled. ``clicked``: a click after :meth:`set_click_action`, to show the cases.
     """
 
-    entered = Signal()
+    clicked = Signal()
 
     def __init__(self, context: Context, kind: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,45 +59,45 @@ class FigureView(QWidget):
         self._channel = f"draw {next(_numbers)}"
         self._curves: tuple[Curve, ...] = ()
         self._named = True
-        self._entry = ""
+        self._click_text = ""
         self._title = self._note = ""
         self._image = QImage()
-        self._due, self._asked = True, False
+        self._is_stale, self._has_drawn = True, False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(QSize(120, 60))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._soon = one_shot(self, self._draw)
+        self._redraw_timer = one_shot(self, self._draw)
         self._theme = theme()
         theme_signals.changed.connect(self._theme_changed)
         self.set_curves(())
 
-    def let_enter(self, words: str) -> None:
-        """A click, Enter or the menu emits ``entered``; ``words`` say what that shows."""
-        self._entry = words
+    def set_click_action(self, text: str) -> None:
+        """Emit ``clicked`` on a click, on Enter and from the menu. ``text``: what that does."""
+        self._click_text = text
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip(words)
+        self.setToolTip(text)
 
     def set_curves(
         self, curves: Sequence[Curve], *, named: bool = True, title: str = "", note: str = ""
     ) -> None:
-        """What to draw. ``named``: with a key to the names; ``title`` and ``note`` (on what it was measured)
-        go above saved plots and are read aloud."""
+        """Set what to draw. ``named``: with a legend. ``title`` and ``note`` (on what it was measured) stand above
+        saved plots and are read by screen readers."""
         changed = (tuple(curves), named) != (self._curves, self._named)
         self._curves, self._named, self._title, self._note = tuple(curves), named, title, note
         self.setAccessibleName(title or tr("Plot"))
-        words = in_words(self._curves)
+        text = describe_curves(self._curves)
         self.setAccessibleDescription(
-            tr("{words} Measured on {note}.", words=words, note=note) if note and curves else words
+            tr("{text} Measured on {note}.", text=text, note=note) if note and curves else text
         )
         if changed:
-            self._wanted(0)
+            self._schedule(0)
 
     @property
     def curves(self) -> tuple[Curve, ...]:
         return self._curves
 
     def image(self) -> QImage:
-        """The image now shown; null before the first is there."""
+        """The image shown now; null before the first is drawn."""
         return self._image
 
     def save_as(self) -> None:
@@ -106,27 +105,27 @@ class FigureView(QWidget):
         if not self._curves:
             self._context.messages.info(tr("There is nothing in this plot to save yet."))
             return
-        path, as_seen = ask_where(self, self._context, self._title or tr("plot"))
+        path, as_displayed = ask_plot_file(self, self._context, self._title or tr("plot"))
         if path is not None:
             plot_operations.save(
                 self._context,
                 path,
                 {self._kind: self._curves},
-                theme=theme_name() if as_seen else "print",
+                theme=theme_name() if as_displayed else "print",
                 titles={self._kind: self._title},
                 note=self._note,
             )
 
     def copy_image(self) -> None:
-        """Put the image as shown on the clipboard."""
+        """Copy the image to the clipboard."""
         if not self._image.isNull():
             QGuiApplication.clipboard().setImage(self._image)
 
     def menu(self) -> QMenu:
-        """What can be done with the plot."""
+        """The menu of the plot."""
         menu = Menu(self)
-        if self._entry:
-            menu.addAction(self._entry, self.entered.emit).setEnabled(bool(self._curves))
+        if self._click_text:
+            menu.addAction(self._click_text, self.clicked.emit).setEnabled(bool(self._curves))
         save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)
         save.setEnabled(bool(self._curves))
         copy = menu.addAction(icon("copy"), tr("Copy image"), self.copy_image)
@@ -136,36 +135,36 @@ class FigureView(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._enter()
+            self._click()
         else:
             super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._entry and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._enter()
+        if self._click_text and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._click()
         else:
             super().keyPressEvent(event)
 
-    def _enter(self) -> None:
-        if self._entry and self._curves:
-            self.entered.emit()
+    def _click(self) -> None:
+        if self._click_text and self._curves:
+            self.clicked.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.menu().popup(event.globalPos())
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._wanted(0)
+            self._schedule(0)
         return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._wanted(REDRAW_MS if self._asked else 0)
+        self._schedule(REDRAW_MS if self._has_drawn else 0)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._due:
-            self._wanted(0)
+        if self._is_stale:
+            self._schedule(0)
 
     def sizeHint(self) -> QSize:
         return QSize(320, 160)
@@ -190,20 +189,20 @@ class FigureView(QWidget):
         if self._theme == theme():
             return
         self._theme = theme()
-        # The old image has the old theme's ground: it must not flash up on the new one.
+        # The old image has the background of the old theme.
         self._image = QImage()
         self.update()
-        self._wanted(0)
+        self._schedule(0)
 
-    def _wanted(self, pause: int) -> None:
-        self._due = True
+    def _schedule(self, pause: int) -> None:
+        self._is_stale = True
         if self.isVisible():
-            self._soon.start(pause)
+            self._redraw_timer.start(pause)
 
     def _draw(self) -> None:
         if not self.isVisible() or self.width() < 2 or self.height() < 2:
             return
-        self._due, self._asked = False, True
+        self._is_stale, self._has_drawn = False, True
         layout = PlotLayout(
             theme_name(),
             (self.width(), self.height()),
@@ -217,36 +216,39 @@ class FigureView(QWidget):
         )
 
     def _show(self, png: bytes) -> None:
-        # As windows are drawn: else it would be turned into that at every paint.
+        # In the format of windows, so that it is not converted at every paint.
         self._image = QImage.fromData(png).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         self.update()
 
 
-def ask_where(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:
-    """A file to save a plot to, with a suffix of :data:`SAVE_AS`, and whether it is to look as here."""
+def ask_plot_file(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:
+    """Ask for a file to save a plot to; returns it, with a suffix of :data:`SAVE_AS`, and whether the plot is to
+    look as displayed."""
     folder = Path(context.settings.text("plots_folder") or Path.home())
-    given, chosen = QFileDialog.getSaveFileName(
+    file, chosen = QFileDialog.getSaveFileName(
         parent,
         tr("Save plot"),
         str(folder / f"{_file_name(name)}.png"),
-        ";;".join(words for words, *_ in SAVE_AS),
+        ";;".join(text for text, *_ in SAVE_AS),
     )
-    if not given:
+    if not file:
         return None, False
-    suffix, as_seen = next(((s, seen) for words, s, seen in SAVE_AS if words == chosen), (".png", False))
-    path = Path(given)
+    suffix, as_displayed = next(
+        ((ending, displayed) for text, ending, displayed in SAVE_AS if text == chosen), (".png", False)
+    )
+    path = Path(file)
     context.settings.set_text("plots_folder", str(path.parent))
     if path.suffix.lower() not in {s for _, s, _ in SAVE_AS}:
-        path = _not_there(path.with_name(path.name + suffix))
-    return path, as_seen
+        path = _unused_path(path.with_name(path.name + suffix))
+    return path, as_displayed
 
 
-def _not_there(path: Path) -> Path:
-    """The dialog asked about the name without its suffix: what has that name with it must stay."""
-    number, wanted = 2, path
-    while wanted.exists():
-        wanted, number = path.with_stem(f"{path.stem}-{number}"), number + 1
-    return wanted
+def _unused_path(path: Path) -> Path:
+    """A path that does not exist yet. The dialog checked only the name without the suffix."""
+    number, unused = 2, path
+    while unused.exists():
+        unused, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return unused
 
 
 def _file_name(title: str) -> str:
@@ -256,5 +258,5 @@ def _file_name(title: str) -> str:
 
 
 def theme_name() -> ThemeName:
-    """The theme in force, by the name plots know it by."""
+    """The name of the current theme for plots."""
     return "dark" if theme().is_dark else "light"

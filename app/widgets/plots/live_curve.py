@@ -1,4 +1,4 @@
-"""The curve of a training: growing while it trains, or as it was kept."""
+"""The curve of a training, live or stored."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.training_plot import PlottedCurve, TrainingPlot
 from semblance.core.language import tr
-from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
+from semblance.core.reports.curves import TrainingCurve, describe_curves, relative_objective
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 
-#: The curve is drawn at most this often, however fast points come.
+#: The shortest time between two redraws.
 REDRAW_MS = 70
-NOTHING = tr("The curve appears with the first round.")
+NO_CURVE = tr("The curve appears with the first round.")
 
 
 class LiveCurve(QWidget):
-    """Follows the training under way; at other times it shows what :meth:`set_stored` gave it.
+    """Shows the training that runs, else the curve of :meth:`set_stored`.
 
-    Objective (as a share of its start) above, accuracy @10 on held-out cases below, the best marked.
+    The objective (relative to its start) is above, the accuracy @10 on held-out cases below, with the best marked.
     """
 
     def __init__(self, context: Context, parent: QWidget | None = None, *, inset: int = 12) -> None:
-        """``inset``: px beside its head, none where what it lies in has them."""
+        """``inset``: px beside the header."""
         super().__init__(parent)
         self._state = context.state
         self._stored: TrainingCurve | None = None
-        self._stored_words = NOTHING
-        self._points = _Points()
+        self._stored_text = NO_CURVE
+        self._points = _CurveColumns()
         self._title = ElidedLabel(tr("Training"), role="title")
-        # How far it is is worth more than the whole of a name.
+        # The progress is never shortened, the name is.
         self._note = QLabel()
         set_look(self._note, role="second")
         self.plot = TrainingPlot()
         head = hbox(spacing=8, margins=(inset, 0, inset, 0))
         head.addWidget(self._title, 1)
         head.addWidget(self._note)
-        self._head = QWidget()
-        self._head.setLayout(head)
+        self._header = QWidget()
+        self._header.setLayout(head)
         column = vbox(self)
-        column.addWidget(self._head)
+        column.addWidget(self._header)
         column.addWidget(self.plot, 1)
-        self._soon = one_shot(self, self._redraw, REDRAW_MS)
-        self._state.on_change(Change.TRAINING, self, self._hear)
+        self._redraw_timer = one_shot(self, self._redraw, REDRAW_MS)
+        self._state.on_change(Change.TRAINING, self, self._follow_training)
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def set_stored(self, curve: TrainingCurve | None, words: str = NOTHING) -> None:
-        """What to show while nothing trains; ``words`` where there is no curve."""
-        self._stored, self._stored_words = curve, words
+    def set_stored(self, curve: TrainingCurve | None, message: str = NO_CURVE) -> None:
+        """Set what to show while no training runs: ``curve``, or ``message`` without one."""
+        self._stored, self._stored_text = curve, message
         self._redraw()
 
     @property
@@ -66,12 +66,12 @@ class LiveCurve(QWidget):
 
     @property
     def note(self) -> str:
-        """How far the training is."""
+        """The progress of the training."""
         return self._note.text()
 
     @property
     def shown_run(self) -> TrainingRun | None:
-        """The training that is followed; ``None`` while a stored curve is shown."""
+        """The training that is shown; ``None`` while a stored curve is shown."""
         run = self._state.training
         return run if run is not None and (run.running or self._stored is None) else None
 
@@ -79,34 +79,34 @@ class LiveCurve(QWidget):
         super().showEvent(event)
         self._redraw()
 
-    def _hear(self) -> None:
+    def _follow_training(self) -> None:
         run = self._state.training
         if run is None or not run.running:
             self._redraw()
-        elif not self._soon.isActive():
-            self._soon.start()
+        elif not self._redraw_timer.isActive():
+            self._redraw_timer.start()
 
     def _redraw(self) -> None:
         if not self.isVisible():
             return
-        self._soon.stop()
+        self._redraw_timer.stop()
         run = self.shown_run
         if run is not None:
             self._show_run(run)
         elif self._stored is not None:
             self._show_stored(self._stored)
         else:
-            self._tell(tr("Training"), "", self._stored_words)
-            self.plot.show_course(None, self._stored_words)
+            self._set_texts(tr("Training"), "", self._stored_text)
+            self.plot.show_curve(None, self._stored_text)
 
     def _show_run(self, run: TrainingRun) -> None:
-        if not self._points.begins(run.points):
-            self._points = _Points()
+        if not self._points.extends(run.points):
+            self._points = _CurveColumns()
         points = self._points
-        points.follow(run.points)
+        points.append_new(run.points)
         if not points.rounds:
-            self._tell(f"{tr('Training')} {run.name}", "", NOTHING)
-            self.plot.show_course(None, NOTHING if run.running else tr("No rounds to show."))
+            self._set_texts(f"{tr('Training')} {run.name}", "", NO_CURVE)
+            self.plot.show_curve(None, NO_CURVE if run.running else tr("No rounds to show."))
             return
         now = points.rounds[-1]
         note = (
@@ -116,19 +116,21 @@ class LiveCurve(QWidget):
         )
         last = now
         if run.running:
-            last = run.rounds or _beyond(now)
+            last = run.rounds or _axis_end(now)
         title = f"{tr('Training')} {run.name}"
         best = tr(", best held-out accuracy {best:.2f}", best=max(points.accuracy)) if points.accuracy else ""
-        self._tell(title, note, "" if run.running else f"{title}: {note}{best}.")
-        self.plot.show_course(points.course(last))
+        self._set_texts(title, note, "" if run.running else f"{title}: {note}{best}.")
+        self.plot.show_curve(points.curve(last))
 
     def _show_stored(self, curve: TrainingCurve) -> None:
         pairs = zip(curve.rounds, curve.heldout_accuracy, strict=True)
         known = [(number, value) for number, value in pairs if value is not None]
-        self._tell(
-            f"{tr('Training')} {curve.label}", tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
+        self._set_texts(
+            f"{tr('Training')} {curve.label}",
+            tr("{n:,} rounds", n=curve.rounds[-1]),
+            describe_curves([curve]),
         )
-        self.plot.show_course(
+        self.plot.show_curve(
             PlottedCurve(
                 np.array(curve.rounds, dtype=np.float64),
                 relative_objective(curve.objective),
@@ -138,46 +140,46 @@ class LiveCurve(QWidget):
             )
         )
 
-    def _tell(self, title: str, note: str, words: str) -> None:
+    def _set_texts(self, title: str, note: str, description: str) -> None:
         if title != self._title.text():
             self._title.setText(title)
         if note != self._note.text():
             self._note.setText(note)
         self.setAccessibleName(title)
-        # A reader is told when a training begins and ends, not fifteen times a second.
-        if words and words != self.accessibleDescription():
-            self.setAccessibleDescription(words)
+        # Screen readers get the start and the end of a training, not every round.
+        if description and description != self.accessibleDescription():
+            self.setAccessibleDescription(description)
 
     def _fit(self) -> None:
-        self._head.setFixedHeight(theme().px(24))
+        self._header.setFixedHeight(theme().px(24))
 
 
-class _Points:
-    """The points of a run as columns; only those that are new are looked at."""
+class _CurveColumns:
+    """The points of a run as columns. Each point is read once."""
 
     def __init__(self) -> None:
         self._first: CurvePoint | None = None
-        self._taken = 0
+        self._count = 0
         self.rounds: list[int] = []
         self.objective: list[float] = []
         self.measured: list[int] = []
         self.accuracy: list[float] = []
 
-    def begins(self, points: Sequence[CurvePoint]) -> bool:
-        """Whether ``points`` only go on from those taken."""
-        return len(points) >= self._taken and (not self._taken or points[0] is self._first)
+    def extends(self, points: Sequence[CurvePoint]) -> bool:
+        """Whether ``points`` start with the points that were appended before."""
+        return len(points) >= self._count and (not self._count or points[0] is self._first)
 
-    def follow(self, points: Sequence[CurvePoint]) -> None:
+    def append_new(self, points: Sequence[CurvePoint]) -> None:
         self._first = points[0] if points else None
-        for point in points[self._taken :]:
+        for point in points[self._count :]:
             self.rounds.append(point.round)
             self.objective.append(point.objective)
             if point.held_out_accuracy is not None:
                 self.measured.append(point.round)
                 self.accuracy.append(point.held_out_accuracy)
-        self._taken = len(points)
+        self._count = len(points)
 
-    def course(self, last: int) -> PlottedCurve:
+    def curve(self, last: int) -> PlottedCurve:
         return PlottedCurve(
             np.array(self.rounds, dtype=np.float64),
             relative_objective(self.objective),
@@ -187,8 +189,8 @@ class _Points:
         )
 
 
-def _beyond(now: int) -> int:
-    """The end of the axis where the number of rounds is not known: it grows in steps."""
+def _axis_end(now: int) -> int:
+    """The end of the axis if the number of rounds is not known. It grows in steps."""
     end = 20
     while end < now * 1.1:
         end *= 2

@@ -1,4 +1,4 @@
-"""Two plots over the same rounds that are cheap to draw again and again."""
+"""Two plots over the same rounds that are fast to redraw."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_tic
 from semblance.core.reports.plot_canvas import Box
 
 Values = npt.NDArray[np.float64]
-#: Points of a line for each pixel of its width; more cannot be seen.
+#: Points of a line for each pixel of its width. More cannot be seen.
 DENSITY = 1
 _EDGE = 4
-_LEFT_LEAST, _RIGHT, _TOP, _BOTTOM, _GAP = 44, 18, 8, 36, 12
-_UPPER = 0.3
-#: Below this height, at usual text, there is no room for two plots: the objective goes.
-_TWO = 48
+_MIN_LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 44, 18, 8, 36, 12
+_OBJECTIVE_SHARE = 0.3
+#: Below this height, at text scale 1, the plot of the objective is hidden.
+_MIN_HEIGHT = 48
 
 
 @dataclass(frozen=True, eq=False)
 class PlottedCurve:
-    """A training so far. ``objective`` (n,) as a share of its start over ``rounds`` (n,), NaN where there is
-    none; ``accuracy`` (m,) over ``measured`` (m,) rounds. ``last``: the round at which the axis ends."""
+    """The curve of a training. ``objective`` (n,): relative to its start, NaN for none, over ``rounds`` (n,).
+    ``accuracy`` (m,): over the rounds ``measured`` (m,). ``last``: the round at which the axis ends."""
 
     rounds: Values
     objective: Values
@@ -41,43 +41,43 @@ class PlottedCurve:
 
     @property
     def best(self) -> int:
-        """The place of the first of the best accuracies; -1 without any."""
+        """The index of the first best accuracy; -1 without any."""
         return int(self.accuracy.argmax()) if len(self.accuracy) else -1
 
 
 class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
-    """Objective above, held-out accuracy below; only looks, the mouse passes through it."""
+    """The objective above, the held-out accuracy below. It ignores the mouse."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        # Whoever changes something asks for the paint. The scene asks for one more after each, for what it
-        # moves while it is painted.
+        # Methods that change something call update(). By itself the scene would request another paint after
+        # each, because it moves items while it is painted.
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._course: PlottedCurve | None = None
-        self._words = ""
-        self._above = self._below = Scale(Box(0, 0, 1, 1), (0, 1), (0, 1))
+        self._curve: PlottedCurve | None = None
+        self._message = ""
+        self._objective_scale = self._accuracy_scale = Scale(Box(0, 0, 1, 1), (0, 1), (0, 1))
         self._ticks: list[float] = [0.0, 0.5, 1.0]
-        self._frame: tuple[object, ...] = ()
-        self._two = True
+        self._layout_key: tuple[object, ...] = ()
+        self._shows_objective = True
         self._boxes = [_view_box(self) for _ in range(2)]
         self._objective, self._accuracy = (pg.PlotCurveItem(antialias=True) for _ in range(2))
         for box, curve in zip(self._boxes, (self._objective, self._accuracy), strict=True):
             box.addItem(curve, ignoreBounds=True)
-        theme_signals.changed.connect(self._dress)
-        self._dress()
+        theme_signals.changed.connect(self._follow_theme)
+        self._follow_theme()
 
-    def show_course(self, course: PlottedCurve | None, words: str = "") -> None:
-        """Draw ``course``; without one, ``words`` say why there is nothing."""
-        self._course, self._words = course, words
+    def show_curve(self, curve: PlottedCurve | None, text: str = "") -> None:
+        """Draw ``curve``, or the message ``text`` without one."""
+        self._curve, self._message = curve, text
         self._lay_out()
-        self._boxes[1].setVisible(course is not None)
-        if course is not None:
-            most = max(64, int(self._below.box.width) * DENSITY)
-            self._objective.setData(*thinned(course.rounds, course.objective, most))
-            self._accuracy.setData(*thinned(course.measured, course.accuracy, most))
+        self._boxes[1].setVisible(curve is not None)
+        if curve is not None:
+            max_points = max(64, int(self._accuracy_scale.box.width) * DENSITY)
+            self._objective.setData(*thin_out(curve.rounds, curve.objective, max_points))
+            self._accuracy.setData(*thin_out(curve.measured, curve.accuracy, max_points))
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
@@ -99,12 +99,14 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
     def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
         super().drawBackground(painter, rect)
         tokens, ticks = theme(), text_cache(TICK)
-        if self._course is None:
-            words = text_cache(SMALL)
-            words.draw(painter, self.rect().adjusted(12, 0, -12, 0), self._words, tokens.third, CENTRE)
+        if self._curve is None:
+            text = text_cache(SMALL)
+            text.draw(painter, self.rect().adjusted(12, 0, -12, 0), self._message, tokens.third, CENTRE)
             return
         line, strong = QPen(colour(tokens.line), 1), QPen(colour(tokens.strong_line), 1)
-        for scale, values in ((self._above, [1.0]), (self._below, self._ticks))[0 if self._two else 1 :]:
+        for scale, values in ((self._objective_scale, [1.0]), (self._accuracy_scale, self._ticks))[
+            0 if self._shows_objective else 1 :
+        ]:
             box = scale.box
             for value in values:
                 y = round(float(scale.up(value))) + 0.5
@@ -115,10 +117,10 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             painter.setPen(strong)
             bottom = round(box.bottom) + 0.5
             painter.drawLine(QPointF(box.left, bottom), QPointF(box.right, bottom))
-        box, below = self._below.box, round(self._below.box.bottom)
+        box, below = self._accuracy_scale.box, round(self._accuracy_scale.box.bottom)
         size = theme().px(TICK)
-        for tick in count_ticks(0, self._course.last, box.width * TICK / size):
-            x = round(float(self._below.across(tick)))
+        for tick in count_ticks(0, self._curve.last, box.width * TICK / size):
+            x = round(float(self._accuracy_scale.across(tick)))
             ticks.draw(painter, QRect(x - 30, below + 5, 60, size), str(tick), tokens.third, CENTRE)
         across = QRect(round(box.left), below + 9 + size, round(box.width), size)
         ticks.draw(painter, across, tr("round"), tokens.third, CENTRE)
@@ -129,82 +131,87 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         painter.restore()
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
-        course = self._course
-        if course is None or not len(course.rounds):
+        curve = self._curve
+        if curve is None or not len(curve.rounds):
             return
         tokens = theme()
-        now = float(self._below.across(course.rounds[-1]))
+        now = float(self._accuracy_scale.across(curve.rounds[-1]))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(colour(tokens.strong_line), 1))
         x = math.floor(now) + 0.5
-        if self._two:
-            painter.drawLine(QPointF(x, self._above.box.top), QPointF(x, self._above.box.bottom))
-        painter.drawLine(QPointF(x, self._below.box.top), QPointF(x, self._below.box.bottom))
-        ends = course.objective[~np.isnan(course.objective)]
-        if len(ends) and self._two:
-            line = course.rounds, course.objective
-            self._name(painter, self._above, now, line, tr("objective"), tokens.third, 400)
-        best = course.best
+        if self._shows_objective:
+            painter.drawLine(
+                QPointF(x, self._objective_scale.box.top), QPointF(x, self._objective_scale.box.bottom)
+            )
+        painter.drawLine(
+            QPointF(x, self._accuracy_scale.box.top), QPointF(x, self._accuracy_scale.box.bottom)
+        )
+        ends = curve.objective[~np.isnan(curve.objective)]
+        if len(ends) and self._shows_objective:
+            line = curve.rounds, curve.objective
+            self._draw_label(painter, self._objective_scale, now, line, tr("objective"), tokens.third, 400)
+        best = curve.best
         if best >= 0:
             place = QPointF(
-                float(self._below.across(course.measured[best])), float(self._below.up(course.accuracy[best]))
+                float(self._accuracy_scale.across(curve.measured[best])),
+                float(self._accuracy_scale.up(curve.accuracy[best])),
             )
             painter.setPen(QPen(colour(tokens.panel), 1.5))
             painter.setBrush(colour(tokens.accent))
             painter.drawEllipse(place, 3.5, 3.5)
-            words = tr("held-out, best {best:.2f}", best=course.accuracy[best])
-            line = course.measured, course.accuracy
-            self._name(painter, self._below, now, line, words, tokens.accent, 600)
+            text = tr("held-out, best {best:.2f}", best=curve.accuracy[best])
+            line = curve.measured, curve.accuracy
+            self._draw_label(painter, self._accuracy_scale, now, line, text, tokens.accent, 600)
 
-    def _name(
+    def _draw_label(
         self,
         painter: QPainter,
         scale: Scale,
         now: float,
         line: tuple[Values, Values],
-        words: str,
+        text: str,
         shade: str,
         weight: int,
     ) -> None:
-        """Beside the end of a line where there is room, else above or below the part that it stands at."""
+        """Draw a label behind the end of a line, or above or below the line if it does not fit there."""
         face = text_cache(TICK, weight)
-        width, height = int(face.width(words)) + 2, theme().px(TICK) + 4
+        width, height = int(face.width(text)) + 2, theme().px(TICK) + 4
         known = ~np.isnan(line[1])
         across, up = scale.across(line[0][known]), scale.up(line[1][known])
         y = round(float(up[-1]))
         if now + 8 + width <= self.width() - 2:
             low = max(round(scale.box.top), min(y - height // 2, round(scale.box.bottom) - height))
-            face.draw(painter, QRect(round(now) + 7, low, width, height), words, shade, LEFT)
+            face.draw(painter, QRect(round(now) + 7, low, width, height), text, shade, LEFT)
             return
         left = now - 7 - width
         beside = up[np.append(across[1:] >= left, True)]
         top = round(float(beside.min())) - height - 4
         if top < scale.box.top - 2:
             top = min(round(float(beside.max())) + 5, round(scale.box.bottom) - height)
-        face.draw(painter, QRect(round(now) - 7 - width, top, width, height), words, shade, RIGHT)
+        face.draw(painter, QRect(round(now) - 7 - width, top, width, height), text, shade, RIGHT)
 
     def _lay_out(self) -> None:
-        course = self._course
+        curve = self._curve
         size = theme().px(TICK)
         width, height = self.width(), self.height()
         top, bottom = _TOP + (size - TICK) // 2, height - _BOTTOM - 2 * (size - TICK)
-        self._two = bottom - top >= theme().px(_TWO)
-        self._boxes[0].setVisible(course is not None and self._two)
-        upper = max(8.0, _UPPER * (bottom - top)) if self._two else -_GAP
-        seen = course.accuracy if course is not None and len(course.accuracy) else np.array([0.5, 1.0])
-        low, high = float(seen.min()), float(seen.max())
+        self._shows_objective = bottom - top >= theme().px(_MIN_HEIGHT)
+        self._boxes[0].setVisible(curve is not None and self._shows_objective)
+        upper = max(8.0, _OBJECTIVE_SHARE * (bottom - top)) if self._shows_objective else -_GAP
+        accuracies = curve.accuracy if curve is not None and len(curve.accuracy) else np.array([0.5, 1.0])
+        low, high = float(accuracies.min()), float(accuracies.max())
         below = Box(0, min(top + upper + _GAP, bottom - 8), 1, bottom)
         self._ticks, first, end = value_ticks(low, high, below.height)
         widest = max(text_cache(TICK).width(tick_text(tick)) for tick in self._ticks)
-        left = max(_LEFT_LEAST, 20 + size + widest)
+        left = max(_MIN_LEFT, 20 + size + widest)
         right = max(left + 20, width - _RIGHT)
-        last = max(1, course.last if course is not None else 1)
+        last = max(1, curve.last if curve is not None else 1)
         highest = 1.0
-        if course is not None and len(course.objective):
-            highest = max(1.0, float(np.nanmax(course.objective, initial=1.0)))
-        self._above = Scale(Box(left, top, right, top + max(upper, 1.0)), (0, last), (0, highest))
-        self._below = Scale(Box(left, below.top, right, bottom), (0, last), (first, end))
-        frame = (
+        if curve is not None and len(curve.objective):
+            highest = max(1.0, float(np.nanmax(curve.objective, initial=1.0)))
+        self._objective_scale = Scale(Box(left, top, right, top + max(upper, 1.0)), (0, last), (0, highest))
+        self._accuracy_scale = Scale(Box(left, below.top, right, bottom), (0, last), (first, end))
+        layout_key = (
             width,
             height,
             left,
@@ -213,37 +220,37 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             first,
             end,
             len(self._ticks),
-            self._words,
-            course is None,
+            self._message,
+            curve is None,
         )
-        if frame != self._frame:
-            self._frame = frame
-            for view, scale in zip(self._boxes, (self._above, self._below), strict=True):
+        if layout_key != self._layout_key:
+            self._layout_key = layout_key
+            for view, scale in zip(self._boxes, (self._objective_scale, self._accuracy_scale), strict=True):
                 _fit(view, scale)
             self.resetCachedContent()
             self.viewport().update()
 
-    def _dress(self) -> None:
+    def _follow_theme(self) -> None:
         self.setBackground(colour(theme().panel))
         self._objective.setPen(pg.mkPen(colour(theme().third), width=1.3))
         self._accuracy.setPen(pg.mkPen(colour(theme().accent), width=1.8))
-        self._frame = ()
+        self._layout_key = ()
         self._lay_out()
         self.viewport().update()
 
 
-def thinned(x: Values, y: Values, most: int) -> tuple[Values, Values]:
-    """At most about ``most`` of the points, the lowest and highest of every stretch among them."""
+def thin_out(x: Values, y: Values, max_points: int) -> tuple[Values, Values]:
+    """About ``max_points`` of the points at most, with the lowest and highest of every interval."""
     n = len(x)
-    if n <= most:
+    if n <= max_points:
         return x, y
-    stretch = math.ceil(2 * n / most)
+    stretch = math.ceil(2 * n / max_points)
     whole = n // stretch * stretch
     parts = np.nan_to_num(y[:whole].reshape(-1, stretch), nan=0.0)
     starts = np.arange(0, whole, stretch)
     places = np.column_stack([starts + parts.argmin(axis=1), starts + parts.argmax(axis=1)])
-    kept = np.unique(np.concatenate([places.ravel(), [0, n - 1]]))
-    return x[kept], y[kept]
+    remaining = np.unique(np.concatenate([places.ravel(), [0, n - 1]]))
+    return x[remaining], y[remaining]
 
 
 def _view_box(view: pg.GraphicsView) -> pg.ViewBox:
@@ -254,7 +261,7 @@ def _view_box(view: pg.GraphicsView) -> pg.ViewBox:
 
 
 def _fit(view: pg.ViewBox, scale: Scale) -> None:
-    """Place the box a few pixels beyond the plot, so that lines at its edge keep their width."""
+    """Make the box a few pixels larger than the plot, so that lines at its edge are not clipped."""
     box = scale.box
     view.setGeometry(QRectF(box.left - _EDGE, box.top - _EDGE, box.width + 2 * _EDGE, box.height + 2 * _EDGE))
     across = _EDGE * (scale.x[1] - scale.x[0]) / max(box.width, 1)

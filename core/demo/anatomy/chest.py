@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
 from semblance.core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
-from semblance.core.demo.strokes import Points, wandering
+from semblance.core.demo.strokes import Points, random_curve
 
 SHAPE = (304, 320)
 
@@ -28,7 +28,7 @@ def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     _ribs(film, breath)
     _girdle(film)
     _vessels(film)
-    return developed(
+    return develop(
         film, bone_weight=float(rng.uniform(0.75, 1.1)), marker="L" if left else "R", shutters=0.35
     )
 
@@ -205,7 +205,7 @@ def _branch(
     film: Film, start: np.ndarray, angle: float, length: float, width: float, glow: float, left: int
 ) -> None:
     rng = film.rng
-    points = wandering(rng, start, angle, length, 0.45, 10)
+    points = random_curve(rng, start, angle, length, 0.45, 10)
     points = points[(np.abs(points[:, 0]) < 0.70) & (points[:, 1] < 0.42) & (points[:, 1] > -0.68)]
     if len(points) < 4:
         return

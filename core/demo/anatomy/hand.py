@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
 from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 from semblance.core.demo.strokes import Points
@@ -92,7 +92,7 @@ def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     _forearm(film, stout)
     for dx, dy in ((0.035, 0.0), (-0.015, 0.03)):
         film.bone(ellipse(knuckle[0] + dx, knuckle[1] + dy, 0.017, 0.021, 0.6), 0.3, marrow=0.1)
-    return developed(film, bone_weight=1.15, marker="L" if left else "R", shutters=0.7)
+    return develop(film, bone_weight=1.15, marker="L" if left else "R", shutters=0.7)
 
 
 def _forearm(film: Film, stout: float) -> None:

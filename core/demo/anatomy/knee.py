@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
 from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 
@@ -19,7 +19,7 @@ def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     _soft(film, stout)
     _femur(film, stout, gap)
     _tibia(film, stout)
-    return developed(
+    return develop(
         film, bone_weight=float(rng.uniform(0.95, 1.2)), marker="L" if left else "R", shutters=0.65
     )
 

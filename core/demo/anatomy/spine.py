@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
 from semblance.core.demo.outlines import blob, path, smooth, tube
 from semblance.core.demo.strokes import Points
@@ -19,9 +19,7 @@ def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     discs = float(rng.uniform(0.75, 1.2))
     _soft(film)
     _sacrum(film, _column(film, bend, discs))
-    return developed(
-        film, bone_weight=float(rng.uniform(1.1, 1.5)), marker="L" if left else "R", shutters=0.7
-    )
+    return develop(film, bone_weight=float(rng.uniform(1.1, 1.5)), marker="L" if left else "R", shutters=0.7)
 
 
 def _soft(film: Film) -> None:

@@ -22,21 +22,21 @@ _SCREENS = ("SCREEN", "CAPTURE", "REPORT")
 def burnt_in_text(dataset: Dataset) -> str:
     """ "yes" where the file says so, "possible" for ultrasound, secondary capture, scans and screens that do
     not say there is none, else ""."""
-    said = text(dataset, "BurnedInAnnotation").upper()
-    if said == "YES":
+    stated = text(dataset, "BurnedInAnnotation").upper()
+    if stated == "YES":
         return "yes"
-    if said == "NO":
+    if stated == "NO":
         return ""
     sop_class, kinds = text(dataset, "SOPClassUID"), text(dataset, "ImageType").upper()
-    likely = (
+    suspicious = (
         text(dataset, "Modality").upper() in ("US", "OT", "SC")
-        or _is_of(sop_class, _SECONDARY)
-        or any(_is_of(sop_class, one) for one in _ULTRASOUND)
+        or _is_in_family(sop_class, _SECONDARY)
+        or any(_is_in_family(sop_class, one) for one in _ULTRASOUND)
         or text(dataset, "ConversionType").upper() in _CONVERSIONS
         or any(word in kinds for word in _SCREENS)
     )
-    return "possible" if likely else ""
+    return "possible" if suspicious else ""
 
 
-def _is_of(sop_class: str, family: str) -> bool:
+def _is_in_family(sop_class: str, family: str) -> bool:
     return sop_class == family or sop_class.startswith(f"{family}.")

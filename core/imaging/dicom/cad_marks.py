@@ -41,20 +41,20 @@ def cad_marks(dataset: Dataset) -> list[CadMark]:
     Of a finding that has both on one image only the outline is given.
     """
     found: list[tuple[int, bool, CadMark]] = []
-    for number, (parent, drawn) in enumerate(_drawings(dataset, dataset, 0)):
+    for number, (parent, graphic_item) in enumerate(_graphic_items(dataset, dataset, 0)):
         if number >= MAX_MARKS:
             break
-        target = _target(drawn, dataset)
-        region = _region(drawn)
+        target = _target(graphic_item, dataset)
+        region = _region(graphic_item)
         if target is None or region is None:
             continue
-        centre = text(item(drawn, "ConceptNameCodeSequence") or drawn, "CodeValue") == _CENTRE
+        centre = text(item(graphic_item, "ConceptNameCodeSequence") or graphic_item, "CodeValue") == _CENTRE
         found.append((id(parent), centre, CadMark(target[0], target[1], region, _kind(parent))))
     outlined = {(parent, mark.instance) for parent, centre, mark in found if not centre}
     return [mark for parent, centre, mark in found if not centre or (parent, mark.instance) not in outlined]
 
 
-def _drawings(content: Dataset, root: Dataset, depth: int) -> Iterator[tuple[Dataset, Dataset]]:
+def _graphic_items(content: Dataset, root: Dataset, depth: int) -> Iterator[tuple[Dataset, Dataset]]:
     """(finding, spatial coordinates) all through the tree."""
     if depth > MAX_DEPTH:
         return
@@ -62,19 +62,19 @@ def _drawings(content: Dataset, root: Dataset, depth: int) -> Iterator[tuple[Dat
         if text(child, "ValueType") == "SCOORD":
             yield content, child
         else:
-            yield from _drawings(child, root, depth + 1)
+            yield from _graphic_items(child, root, depth + 1)
 
 
 def _kind(finding: Dataset) -> str:
-    said = item(finding, "ConceptCodeSequence") or item(finding, "ConceptNameCodeSequence")
-    return text(said, "CodeMeaning") if said is not None else ""
+    concept = item(finding, "ConceptCodeSequence") or item(finding, "ConceptNameCodeSequence")
+    return text(concept, "CodeMeaning") if concept is not None else ""
 
 
-def _target(drawn: Dataset, root: Dataset) -> tuple[str, int | None] | None:
+def _target(graphic_item: Dataset, root: Dataset) -> tuple[str, int | None] | None:
     """The image coordinates are on: named in them, or by its place in the tree."""
-    for child in items(drawn, "ContentSequence"):
+    for child in items(graphic_item, "ContentSequence"):
         place = numbers(child, "ReferencedContentItemIdentifier")
-        meant = _at(root, [int(part) for part in place]) if place else child
+        meant = _item_at(root, [int(part) for part in place]) if place else child
         reference = item(meant, "ReferencedSOPSequence")
         if reference is not None and text(reference, "ReferencedSOPInstanceUID"):
             frames = numbers(reference, "ReferencedFrameNumber")
@@ -83,7 +83,7 @@ def _target(drawn: Dataset, root: Dataset) -> tuple[str, int | None] | None:
     return None
 
 
-def _at(root: Dataset, place: list[int]) -> Dataset | None:
+def _item_at(root: Dataset, place: list[int]) -> Dataset | None:
     """The content item at ``place``, counted from 1 at every level; the first number is the root's."""
     found: Dataset | None = root
     for number in place[1:]:
@@ -94,13 +94,13 @@ def _at(root: Dataset, place: list[int]) -> Dataset | None:
     return found
 
 
-def _region(drawn: Dataset) -> Region | None:
+def _region(graphic_item: Dataset) -> Region | None:
     """Graphic data, (column, row) pairs from the corner, as a region; an ellipse as that of its extent."""
-    data = np.array(numbers(drawn, "GraphicData"), dtype=np.float64)
+    data = np.array(numbers(graphic_item, "GraphicData"), dtype=np.float64)
     if len(data) < 2 or len(data) % 2 or np.abs(data).max() > 1e6:
         return None
     points = data.reshape(-1, 2)
-    graphic = text(drawn, "GraphicType")
+    graphic = text(graphic_item, "GraphicType")
     if graphic == "POINT":
         left, top = np.rint(points[0] - POINT_SIDE / 2).astype(int)
         return Region(int(left), int(top), POINT_SIDE, POINT_SIDE)

@@ -30,7 +30,7 @@ def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray
         BadInput: samples of more than 16 bits that are no plain RGB, or no known colours.
     """
     if photometric in ("RGB", "YBR_RCT", "YBR_ICT"):
-        return _at_most_16(values)
+        return _to_16_bits(values)
     if values.dtype != np.uint8 or not photometric.startswith("YBR_"):
         raise BadInput(
             tr_lazy(
@@ -40,11 +40,11 @@ def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray
             ),
             COPY_AGAIN,
         )
-    matrix, least = (_PARTIAL, 16.0) if "PARTIAL" in photometric else (_FULL, 0.0)
+    matrix, lowest = (_PARTIAL, 16.0) if "PARTIAL" in photometric else (_FULL, 0.0)
     out = np.empty(values.shape, np.uint8)
     for start in range(0, len(values), _BLOCK_ROWS):
         rows = values[start : start + _BLOCK_ROWS].astype(np.float32)
-        rows -= np.array([least, 128.0, 128.0], dtype=np.float32)
+        rows -= np.array([lowest, 128.0, 128.0], dtype=np.float32)
         mixed = rows @ matrix.T
         out[start : start + _BLOCK_ROWS] = np.clip(np.rint(mixed), 0, 255)
     return out
@@ -61,27 +61,29 @@ def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.N
         first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
         data = value(dataset, f"{colour}PaletteColorLookupTableData")
         if len(first) != 3 or not isinstance(data, bytes):
-            raise BadInput(tr_lazy("'{name}' lacks its palette of colours.", name=name), COPY_AGAIN)
+            raise BadInput(tr_lazy("'{name}' has no colour palette.", name=name), COPY_AGAIN)
         count, start, bits = (int(part) for part in first)
-        channels.append(_looked_up(values, _table(data, count % 65536 or 65536, bits, name), start))
+        channels.append(_look_up(values, _table(data, count % 65536 or 65536, bits, name), start))
     return np.stack(channels, axis=2)
 
 
 def _table(data: bytes, count: int, bits: int, name: str) -> npt.NDArray[Any]:
-    wide = bits > 8 or len(data) >= 2 * count
-    table = np.frombuffer(data[: len(data) // 2 * 2] if wide else data, np.uint16 if wide else np.uint8)
+    words_16 = bits > 8 or len(data) >= 2 * count
+    table = np.frombuffer(
+        data[: len(data) // 2 * 2] if words_16 else data, np.uint16 if words_16 else np.uint8
+    )
     if len(table) < count:
         raise BadInput(tr_lazy("The palette of '{name}' is cut off.", name=name), COPY_AGAIN)
     table = table[:count]
-    return table.astype(np.uint8) if wide and bits <= 8 else table
+    return table.astype(np.uint8) if words_16 and bits <= 8 else table
 
 
-def _looked_up(values: npt.NDArray[Any], table: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
+def _look_up(values: npt.NDArray[Any], table: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
     places = np.clip(values.astype(np.int64) - start, 0, len(table) - 1)
     return table[places]
 
 
-def _at_most_16(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _to_16_bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values.dtype.itemsize > 2:
         return (values.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return values.view(np.uint8 if values.dtype.itemsize == 1 else np.uint16)

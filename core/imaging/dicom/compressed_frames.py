@@ -20,18 +20,18 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     JPEG_LS,
     RLE,
 )
-from semblance.core.imaging.dicom.uncompressed_frames import shaped, without_unused_bits
+from semblance.core.imaging.dicom.uncompressed_frames import frame_array, without_unused_bits
 from semblance.core.imaging.limits import MAX_FILE_BYTES
 from semblance.core.language import tr_lazy
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
-_ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
+_MARKERS_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 _NOTES = frozenset({*range(0xE0, 0xF0), 0xFE})
 _SCAN = b"\xff\xda"
 _LOSSLESS = b"\xc3"
 #: Lossless frame, Huffman tables, restart interval, quantisation (which lossless data may carry idly).
-_NEEDED = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
+_NEEDED_MARKERS = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
 _END_OF_IMAGE = b"\xff\xd9"
 #: Bytes at the end of a frame where its end mark is looked for; writers pad.
 _TAIL = 64
@@ -87,14 +87,14 @@ def check_codestream(
         )
 
 
-def plain_lossless(data: bytes, name: str) -> bytes:
+def strip_lossless_jpeg(data: bytes, name: str) -> bytes:
     """A lossless JPEG frame with nothing before its scan but what decoding needs, without what applications
     noted in it: on an unknown note gdcm ends the process, and DICOM's header tells the colours anyway.
 
     Raises:
         BadInput: the frame is no lossless JPEG, or damaged before its scan.
     """
-    kept, place = [data[:2]], 2
+    stripped, place = [data[:2]], 2
     sizes = 0
     while data[place : place + 2] != _SCAN:
         marker = data[place + 1 : place + 2]
@@ -103,8 +103,8 @@ def plain_lossless(data: bytes, name: str) -> bytes:
         sizes += marker == _LOSSLESS
         if data[place : place + 1] != b"\xff" or length < 2 or end > len(data) or sizes > 1:
             break
-        if marker in _NEEDED:
-            kept.append(data[place:end])
+        if marker in _NEEDED_MARKERS:
+            stripped.append(data[place:end])
         elif marker[0] not in _NOTES:
             break
         place = end
@@ -112,7 +112,7 @@ def plain_lossless(data: bytes, name: str) -> bytes:
         raise BadInput(
             tr_lazy("The compressed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
-    return b"".join((*kept, data[place:]))
+    return b"".join((*stripped, data[place:]))
 
 
 def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:
@@ -126,7 +126,7 @@ def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:
         marker = data[place + 1]
         if marker == 0xFF:
             place += 1
-        elif marker in _ALONE:
+        elif marker in _MARKERS_WITHOUT_LENGTH:
             place += 2
         elif marker in _SIZED:
             rows = int.from_bytes(data[place + 5 : place + 7], "big")
@@ -152,7 +152,7 @@ _LIBJPEG = "pylibjpeg"
 _ITEM, _END = b"\xfe\xff\x00\xe0", b"\xfe\xff\xdd\xe0"
 
 
-def packed_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> tuple[npt.NDArray[Any], str]:
+def decode_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> tuple[npt.NDArray[Any], str]:
     """The stored numbers of one frame, (h, w) or (h, w, 3), and the photometric interpretation they have now
     (decoders of JPEG 2000 turn YBR_RCT into RGB).
 
@@ -220,7 +220,9 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
 
     if opened.syntax == DEFLATED_FRAMES:
         size = -(-layout.frame_bits // 8)
-        return shaped(zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size), layout), layout.photometric
+        return frame_array(
+            zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size), layout
+        ), layout.photometric
     if opened.syntax == RLE and layout.allocated == 1:
         return _bits_of_rle(data, layout), layout.photometric
     options: dict[str, Any] = {
@@ -235,12 +237,14 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
         "pixel_keyword": "PixelData",
         "number_of_frames": 1,
     }
-    wrapped = encapsulate([plain_lossless(data, opened.name) if opened.syntax in JPEG_LOSSLESS else data])
+    wrapped = encapsulate(
+        [strip_lossless_jpeg(data, opened.name) if opened.syntax in JPEG_LOSSLESS else data]
+    )
     why: Exception | None = None
     decoder: Any = get_decoder(opened.syntax)
     for plugin in _plugins(opened.syntax):
         try:
-            values, told = decoder.as_array(wrapped, index=0, raw=True, decoding_plugin=plugin, **options)
+            values, message = decoder.as_array(wrapped, index=0, raw=True, decoding_plugin=plugin, **options)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - the next decoder may know how
@@ -248,11 +252,12 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
             continue
         shape = (layout.rows, layout.columns) + ((3,) if layout.samples == 3 else ())
         values = np.asarray(values).reshape(shape)
-        return without_unused_bits(values, layout), str(told["photometric_interpretation"])
+        return without_unused_bits(values, layout), str(message["photometric_interpretation"])
     reason = "" if why is None else f" ({' '.join(str(why).split())[:160]})"
     raise BadInput(
         tr_lazy(
-            "The pixels of '{opened}' are damaged or packed in a rare variety{reason}.",
+            "The pixels of '{opened}' are damaged, or their variant of the compression cannot be "
+            "decoded{reason}.",
             opened=opened.name,
             reason=reason,
         ),
@@ -276,4 +281,4 @@ def _bits_of_rle(data: bytes, layout: PixelLayout) -> npt.NDArray[Any]:
 
     start = int.from_bytes(data[4:8], "little")
     unpacked = bytes(_rle_decode_segment(data[start:]))
-    return shaped(unpacked, layout)
+    return frame_array(unpacked, layout)

@@ -25,7 +25,7 @@ from semblance.core.language import tr_lazy
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-COPY_AGAIN = tr_lazy("Copy it again from where it came, or leave it out.")
+COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
 #: Length of a pixel element whose end is a mark and not counted.
 UNDEFINED = 0xFFFFFFFF
@@ -108,11 +108,11 @@ def errors_as_bad_input(name: str) -> Iterator[None]:
                 "Check its disk.",
             ) from None
         raise BadInput(
-            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short_message(error)), COPY_AGAIN
         ) from None
     except Exception as error:  # noqa: BLE001 - pydicom parses a stranger's bytes, which may fail in any way
         raise BadInput(
-            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+            tr_lazy("'{name}' is damaged: {error}.", name=name, error=_short_message(error)), COPY_AGAIN
         ) from None
 
 
@@ -149,7 +149,7 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         meta = getattr(dataset, "file_meta", None)
         syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
         if syntax == DEFLATED:
-            file, size = _inflated(file, name)
+            file, size = _inflate(file, name)
             dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
         implicit, little = dataset.original_encoding
         if not syntax:
@@ -183,7 +183,7 @@ def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
         opened.pixel_vr = start[4:6].decode("latin-1")
 
 
-def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
+def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     """A deflated file as an explicit little-endian one."""
     from pydicom.dataset import FileMetaDataset
     from pydicom.filebase import DicomFileLike
@@ -210,11 +210,11 @@ def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
 
 def _silence_reader() -> None:
     """pydicom warns about oddities of strangers' files; whether they matter, reading on tells."""
-    rule = ("ignore", None, Warning, re.compile(r"pydicom(\.|$)"), 0)
-    if rule not in warnings.filters:
+    warning_filter = ("ignore", None, Warning, re.compile(r"pydicom(\.|$)"), 0)
+    if warning_filter not in warnings.filters:
         warnings.filterwarnings("ignore", module=r"pydicom(\.|$)")
 
 
-def _short(error: Exception) -> str:
-    told = " ".join(str(error).split()) or type(error).__name__
-    return told if len(told) <= 160 else f"{told[:157]}..."
+def _short_message(error: Exception) -> str:
+    message = " ".join(str(error).split()) or type(error).__name__
+    return message if len(message) <= 160 else f"{message[:157]}..."

@@ -20,10 +20,10 @@ def named_files(dataset: Dataset) -> tuple[list[str], list[str]]:
     files: list[str] = []
     refused: list[str] = []
     for record in items(dataset, "DirectoryRecordSequence"):
-        said = text(record, "ReferencedFileID")
-        if not said:
+        file_id = text(record, "ReferencedFileID")
+        if not file_id:
             continue
-        parts = said.split("\\")
+        parts = file_id.split("\\")
         outside = any(
             not part or part in (".", "..") or "/" in part or ":" in part or "\0" in part for part in parts
         )

@@ -50,10 +50,10 @@ class SlicePlane:
     def pixels_of(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """(n, 3) of (x, y, mm above the plane) of points (n, 3) in mm; pixel (0, 0) has its middle at 0.5."""
         row, column = self.spacing or (1.0, 1.0)
-        away = points - np.array(self.position)
-        x = away @ np.array(self.along_row) / column + 0.5
-        y = away @ np.array(self.along_column) / row + 0.5
-        return np.stack([x, y, away @ self.normal], axis=1)
+        offset = points - np.array(self.position)
+        x = offset @ np.array(self.along_row) / column + 0.5
+        y = offset @ np.array(self.along_column) / row + 0.5
+        return np.stack([x, y, offset @ self.normal], axis=1)
 
     @property
     def orientation(self) -> tuple[float, ...]:
@@ -69,12 +69,14 @@ class SlicePlane:
 def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
     """The plane of a single-frame object or of one frame; ``None`` where the file does not say."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    own = per_frame[frame] if frame < len(per_frame) else None
+    from_frame = per_frame[frame] if frame < len(per_frame) else None
     shared = item(dataset, "SharedFunctionalGroupsSequence")
-    placed = item(own, "PlanePositionSequence") or item(shared, "PlanePositionSequence") or dataset
-    turned = item(own, "PlaneOrientationSequence") or item(shared, "PlaneOrientationSequence") or dataset
+    placed = item(from_frame, "PlanePositionSequence") or item(shared, "PlanePositionSequence") or dataset
+    transposed = (
+        item(from_frame, "PlaneOrientationSequence") or item(shared, "PlaneOrientationSequence") or dataset
+    )
     position = numbers(placed, "ImagePositionPatient")
-    cosines = np.array(numbers(turned, "ImageOrientationPatient"))
+    cosines = np.array(numbers(transposed, "ImageOrientationPatient"))
     if len(position) != 3 or len(cosines) != 6:
         return None
     row, column = cosines[:3], cosines[3:]
@@ -94,8 +96,8 @@ def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
     by the magnification the file estimates; of ultrasound that of its only region."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    own = per_frame[frame] if frame < len(per_frame) else None
-    measured = item(own, "PixelMeasuresSequence") or item(
+    from_frame = per_frame[frame] if frame < len(per_frame) else None
+    measured = item(from_frame, "PixelMeasuresSequence") or item(
         dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence"
     )
     for found in (measured, dataset):
@@ -105,8 +107,8 @@ def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     for keyword in ("ImagerPixelSpacing", "NominalScannedPixelSpacing"):
         spacing = _positive(numbers(dataset, keyword))
         if spacing is not None:
-            enlarged = number(dataset, "EstimatedRadiographicMagnificationFactor") or 1.0
-            factor = enlarged if keyword == "ImagerPixelSpacing" and 0.5 < enlarged < 10 else 1.0
+            magnification = number(dataset, "EstimatedRadiographicMagnificationFactor") or 1.0
+            factor = magnification if keyword == "ImagerPixelSpacing" and 0.5 < magnification < 10 else 1.0
             return spacing[0] / factor, spacing[1] / factor
     return _ultrasound_spacing(dataset)
 
@@ -141,16 +143,16 @@ def distance_between(planes: Sequence[SlicePlane]) -> float | None:
     """The usual distance in mm between neighbouring slices, in their order; ``None`` for fewer than two."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    return usual if usual > 0 else None
+    median = float(np.median(steps)) if len(steps) else 0.0
+    return median if median > 0 else None
 
 
 def gaps_in(planes: Sequence[SlicePlane]) -> list[int]:
     """Places of the sorted ``planes`` behind which slices are missing or unevenly far."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    return [int(place) for place in np.flatnonzero(np.abs(steps - usual) > max(GAP * usual, 0.01))]
+    median = float(np.median(steps)) if len(steps) else 0.0
+    return [int(place) for place in np.flatnonzero(np.abs(steps - median) > max(GAP * median, 0.01))]
 
 
 def _positive(found: tuple[float, ...]) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydicom import DataElement, Dataset
 
 #: Lines of one listing; what is beyond is counted and not shown.
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 #: Characters of one value, and values of one element, that are shown.
 MAX_VALUE, MAX_VALUES = 256, 32
 
@@ -21,7 +21,7 @@ _BINARY = frozenset(("OB", "OW", "OF", "OD", "OL", "OV", "UN"))
 _PATIENT, _PIXELS = 0x0010, 0x7FE0
 _SEQUENCE = "SQ"
 #: Names, dates, places and numbers by which someone could be found (PS3.15 table E.1-1, basic profile).
-_TELLING_VR = frozenset(("PN", "DA", "DT", "UI"))
+_IDENTIFYING_VRS = frozenset(("PN", "DA", "DT", "UI"))
 #: UIDs that name a kind of thing and no single one.
 _KINDS = frozenset(
     (
@@ -35,7 +35,7 @@ _KINDS = frozenset(
         "MappingResourceUID",
     )
 )
-_TELLING = frozenset(
+_IDENTIFYING = frozenset(
     (
         "AccessionNumber",
         "AcquisitionComments",
@@ -88,52 +88,54 @@ class HeaderLine:
     name: str
     vr: str
     value: str
-    telling: bool = False
+    identifying: bool = False
 
 
 def header_lines(dataset: Dataset) -> tuple[list[HeaderLine], int]:
     """The elements of ``dataset`` in order, file meta information first, items of sequences behind them, and
     how many more there are than :data:`MOST_LINES`."""
     lines: list[HeaderLine] = []
-    left = 0
+    n_left_out = 0
     for line in _all(dataset):
-        if len(lines) < MOST_LINES:
+        if len(lines) < MAX_LINES:
             lines.append(line)
         else:
-            left += 1
-    return lines, left
+            n_left_out += 1
+    return lines, n_left_out
 
 
 def _all(dataset: Dataset) -> Iterator[HeaderLine]:
     meta = getattr(dataset, "file_meta", None)
     if meta is not None:
-        yield from _lines(meta, 0, telling=False)
-    yield from _lines(dataset, 0, telling=False)
+        yield from _lines(meta, 0, identifying=False)
+    yield from _lines(dataset, 0, identifying=False)
 
 
-def _lines(dataset: Dataset, depth: int, *, telling: bool) -> Iterator[HeaderLine]:
+def _lines(dataset: Dataset, depth: int, *, identifying: bool) -> Iterator[HeaderLine]:
     for tag in sorted(dataset.keys()):
         if tag.group == _PIXELS:
             continue
         try:
             element = dataset[tag]
         except Exception as error:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
-            yield HeaderLine(depth, _tag(tag), "", "", f"cannot be read: {error}"[:MAX_VALUE], telling=True)
+            yield HeaderLine(
+                depth, _tag(tag), "", "", f"cannot be read: {error}"[:MAX_VALUE], identifying=True
+            )
             continue
-        tells = telling or _tells(element)
+        is_identifying = identifying or _is_identifying(element)
         if element.VR != _SEQUENCE:
-            yield HeaderLine(depth, _tag(tag), element.name, element.VR, value_text(element), tells)
+            yield HeaderLine(depth, _tag(tag), element.name, element.VR, value_text(element), is_identifying)
             continue
         items = list(element.value)
-        several = tr_lazy_n("{n} item", "{n} items", len(items))
-        yield HeaderLine(depth, _tag(tag), element.name, element.VR, several, tells)
+        is_multiple = tr_lazy_n("{n} item", "{n} items", len(items))
+        yield HeaderLine(depth, _tag(tag), element.name, element.VR, is_multiple, is_identifying)
         if depth + 1 >= MAX_DEPTH:
             yield HeaderLine(depth + 1, "", "deeper sequences are not shown", "", "")
             continue
         for number, item in enumerate(items, 1):
             if len(items) > 1:
                 yield HeaderLine(depth + 1, "", tr_lazy("Item {number}", number=number), "", "")
-            yield from _lines(item, depth + 1, telling=tells)
+            yield from _lines(item, depth + 1, identifying=is_identifying)
 
 
 def value_text(element: DataElement) -> str:
@@ -165,13 +167,13 @@ def _plain_bytes(value: bytes) -> str:
     return text.decode("ascii")
 
 
-def _tells(element: DataElement) -> bool:
+def _is_identifying(element: DataElement) -> bool:
     keyword = element.keyword
     if element.tag.is_private or element.tag.group == _PATIENT:
         return True
-    if element.VR in _TELLING_VR:
+    if element.VR in _IDENTIFYING_VRS:
         return keyword not in _KINDS
-    return keyword in _TELLING
+    return keyword in _IDENTIFYING
 
 
 def _tag(tag: Any) -> str:

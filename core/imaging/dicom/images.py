@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
-from semblance.core.imaging.dicom.compressed_frames import check_fragments, packed_frame
+from semblance.core.imaging.dicom.compressed_frames import check_fragments, decode_frame
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
 from semblance.core.imaging.dicom.geometry import (
     aspect_of,
@@ -23,8 +23,8 @@ from semblance.core.imaging.dicom.geometry import (
 )
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
-from semblance.core.imaging.dicom.uncompressed_frames import plain_frame
-from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, through_modality_table, values_of
+from semblance.core.imaging.dicom.uncompressed_frames import read_frame
+from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.volume import Spacing, Stack
@@ -76,11 +76,11 @@ class DicomImages:
             )
         with errors_as_bad_input(self.name):
             if self._opened.syntax in PLAIN:
-                return plain_frame(self._opened, self.layout, frame), self.layout.photometric
+                return read_frame(self._opened, self.layout, frame), self.layout.photometric
             if not self._whole:
                 check_fragments(self._opened)
                 self._whole = True
-            return packed_frame(self._opened, self.layout, frame)
+            return decode_frame(self._opened, self.layout, frame)
 
     def image(self, frame: int) -> Image:
         """
@@ -105,11 +105,11 @@ class DicomImages:
             white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
             return Image(np.ascontiguousarray(colours), white, self.name, spacing, notes=notes)
         values = values_of(dataset, self.layout, frame)
-        mapped = through_modality_table(stored, dataset)
+        mapped = modality_lut_values(stored, dataset)
         if mapped is not None:
             stored, unit = mapped
             values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
-        pixels = as_kept(stored, self.name)
+        pixels = to_image_type(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
         part = text(dataset, "BodyPartExamined")[:32]
         return Image(pixels, white, self.name, spacing, black, values, notes, part)
@@ -138,8 +138,8 @@ class DicomStack(Stack):
         if known:
             self.directions = directions(known[0])
         # Two frames at one position (time points, segments) do not tell the distance of slices.
-        between = distance_between(known) if len(known) == len(planes) else None
-        self.spacing_mm = _spacing(between or slice_distance(dataset), spacing_of(dataset))
+        distance = distance_between(known) if len(known) == len(planes) else None
+        self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
 
     def image(self, index: int) -> Image:
         """Frame ``index`` as an image.
@@ -159,8 +159,8 @@ def series_facts(datasets: list[Dataset]) -> tuple[Spacing | None, tuple[str, st
     planes = [plane for plane in map(slice_plane, datasets) if plane is not None]
     if not planes:
         return None, None
-    between = distance_between(planes) or slice_distance(datasets[0])
-    return _spacing(between, planes[0].spacing), directions(planes[0])
+    distance = distance_between(planes) or slice_distance(datasets[0])
+    return _volume_spacing(distance, planes[0].spacing), directions(planes[0])
 
 
 def check_dicom(file: BinaryIO, name: str) -> None:
@@ -189,7 +189,7 @@ def notes_of(dataset: Dataset) -> tuple[str, ...]:
     return tuple(note for note in (modality, f"{side[:1]} {view}".strip(), part, aspect) if note)
 
 
-def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def to_image_type(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Stored numbers in the types a :class:`Image` has: bytes and 16 bits as they are, others as float32.
 
     Raises:
@@ -203,12 +203,12 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(tr_lazy("No pixel of '{name}' holds a finite number.", name=name), COPY_AGAIN)
+        raise BadInput(tr_lazy("No pixel of '{name}' is a finite number.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
-    kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)
-    return kept
+    converted: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)
+    return converted
 
 
-def _spacing(between: float | None, in_plane: tuple[float, float] | None) -> Spacing | None:
-    return None if between is None or in_plane is None else (between, *in_plane)
+def _volume_spacing(distance: float | None, in_plane: tuple[float, float] | None) -> Spacing | None:
+    return None if distance is None or in_plane is None else (distance, *in_plane)

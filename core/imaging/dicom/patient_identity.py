@@ -81,11 +81,11 @@ def date_of(dataset: Dataset) -> datetime.date | None:
     return None
 
 
-def names_patient(said: str, dataset: Dataset) -> bool:
+def names_patient(typed: str, dataset: Dataset) -> bool:
     """Whether words somebody typed contain a name or an id that the header tells."""
-    typed = said.casefold()
+    folded = typed.casefold()
     for keyword in _NAMING:
         for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):
-            if len(part) >= _SHORTEST and part in typed:
+            if len(part) >= _SHORTEST and part in folded:
                 return True
     return False

@@ -81,7 +81,7 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
     if rows * columns > max_pixels:
         raise BadInput(
             tr_lazy(
-                "'{name}' says it is {columns:,} x {rows:,} pixels, above the limit of "
+                "The header of '{name}' states {columns:,} x {rows:,} pixels, above the limit of "
                 "{max_pixels:g} megapixels.",
                 name=name,
                 columns=columns,
@@ -122,17 +122,17 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
 
 
 def _frames(opened: DicomFile) -> int:
-    said = value(opened.dataset, "NumberOfFrames")
-    if said is None and "NumberOfFrames" not in opened.dataset:
+    stated = value(opened.dataset, "NumberOfFrames")
+    if stated is None and "NumberOfFrames" not in opened.dataset:
         return 1
-    frames = 1 if said is None else integer(opened.dataset, "NumberOfFrames")
-    if said is None:
+    frames = 1 if stated is None else integer(opened.dataset, "NumberOfFrames")
+    if stated is None:
         raw = opened.dataset.get_item("NumberOfFrames")
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
         raise BadInput(
             tr_lazy(
-                "'{opened}' does not say how many frames it has, or not a possible number.",
+                "'{opened}' states no possible number of frames.",
                 opened=opened.name,
             ),
             COPY_AGAIN,
@@ -163,7 +163,7 @@ def _check_length(opened: DicomFile, layout: PixelLayout) -> None:
     if there < needed:
         raise BadInput(
             tr_lazy(
-                "'{opened}' is cut off: {there:,} bytes of pixels where {needed:,} belong.",
+                "'{opened}' is cut off: it has {there:,} bytes of pixels instead of {needed:,}.",
                 opened=opened.name,
                 there=there,
                 needed=needed,

@@ -43,7 +43,7 @@ def referenced_instances(dataset: Dataset) -> list[str]:
         for one in items(series, "ReferencedInstanceSequence"):
             found[text(one, "ReferencedSOPInstanceUID")] = None
     for frame in items(dataset, "PerFrameFunctionalGroupsSequence"):
-        for source in _sources(frame):
+        for source in _source_items(frame):
             found[source] = None
     for study in items(dataset, "ReferencedFrameOfReferenceSequence"):
         for series in walk(study, "RTReferencedStudySequence"):
@@ -90,12 +90,12 @@ def segments(
     shared = item(dataset, "SharedFunctionalGroupsSequence", "SegmentIdentificationSequence")
     for frame in range(layout.frames):
         own = frames[frame] if frame < len(frames) else None
-        told = item(own, "SegmentIdentificationSequence") or shared
-        number = integer(told, "ReferencedSegmentNumber") if told is not None else None
+        labels_given = item(own, "SegmentIdentificationSequence") or shared
+        number = integer(labels_given, "ReferencedSegmentNumber") if labels_given is not None else None
         if number is None or number not in labels:
             raise BadInput(
                 tr_lazy(
-                    "'{images}' does not say which segment its frame {frame} is of.",
+                    "'{images}' does not state the segment of its frame {frame}.",
                     images=images.name,
                     frame=frame,
                 ),
@@ -112,8 +112,8 @@ def segments(
                 "Import both together.",
             )
         by_segment.setdefault(number, {}).setdefault(place, []).append(frame)
-    made = [_segment(images, found, *labels[number]) for number, found in sorted(by_segment.items())]
-    return [marked for marked in made if marked is not None]
+    segments_made = [_segment(images, found, *labels[number]) for number, found in sorted(by_segment.items())]
+    return [marked for marked in segments_made if marked is not None]
 
 
 def _segment(
@@ -127,14 +127,14 @@ def _segment(
             tr_lazy("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
         )
     mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
-    half = _half(images.dataset)
+    half = _threshold(images.dataset)
     for place, drawn in frames.items():
         for frame in drawn:
             mask[place - first] |= images.stored(frame)[0] > half
     return NamedRegion(label, region_of_mask(mask, first), kind) if mask.any() else None
 
 
-def _half(dataset: Dataset) -> float:
+def _threshold(dataset: Dataset) -> float:
     """Stored numbers above it are inside: half of the greatest fraction, or 0 of a binary one."""
     fraction = integer(dataset, "MaximumFractionalValue")
     return fraction / 2 if text(dataset, "SegmentationType") == "FRACTIONAL" and fraction else 0.0
@@ -146,22 +146,22 @@ def _place(
     places: Mapping[str, int],
     planes: Sequence[SlicePlane | None],
 ) -> int | None:
-    for source in _sources(frame):
+    for source in _source_items(frame):
         if source in places:
             return places[source]
     if plane is None:
         return None
     for place, other in enumerate(planes):
-        if other is not None and abs(_height_over(other, plane)) < _NEAR_MM:
+        if other is not None and abs(_distance_to_plane(other, plane)) < _NEAR_MM:
             return place
     return None
 
 
-def _height_over(ground: SlicePlane, plane: SlicePlane) -> float:
-    return float(ground.normal @ (np.array(plane.position) - np.array(ground.position)))
+def _distance_to_plane(base_plane: SlicePlane, plane: SlicePlane) -> float:
+    return float(base_plane.normal @ (np.array(plane.position) - np.array(base_plane.position)))
 
 
-def _sources(frame: Dataset | None) -> list[str]:
+def _source_items(frame: Dataset | None) -> list[str]:
     return [
         text(source, "ReferencedSOPInstanceUID")
         for derivation in items(frame, "DerivationImageSequence")

@@ -52,8 +52,8 @@ def structures(dataset: Dataset, planes: Sequence[SlicePlane], size: tuple[int, 
             place = int(np.argmin(np.abs(heights - height)))
             if abs(heights[place] - height) > reach + 0.01:
                 continue
-            flat = planes[place].pixels_of(points)[:, :2]
-            mask = Polygon(tuple((float(x), float(y)) for x, y in flat)).mask(*size)
+            in_plane = planes[place].pixels_of(points)[:, :2]
+            mask = Polygon(tuple((float(x), float(y)) for x, y in in_plane)).mask(*size)
             drawn[place] = drawn[place] ^ mask if place in drawn else mask
         drawn = {place: mask for place, mask in drawn.items() if mask.any()}
         if not drawn:

@@ -13,7 +13,7 @@ from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.language import tr_lazy
 
 
-def plain_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArray[Any]:
+def read_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArray[Any]:
     """(h, w) or (h, w, 3) the stored numbers of one frame, unused bits removed; only its bytes are read.
 
     Raises:
@@ -32,10 +32,10 @@ def plain_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArr
     if not opened.little and opened.pixel_vr == "OW" and layout.allocated <= 8:
         even = np.frombuffer(data[: len(data) // 2 * 2], np.uint16).byteswap().tobytes()
         data = even + data[len(data) // 2 * 2 :]
-    return shaped(data, layout, first - 8 * start, little=opened.little)
+    return frame_array(data, layout, first - 8 * start, little=opened.little)
 
 
-def shaped(
+def frame_array(
     data: bytes, layout: PixelLayout, skipped_bits: int = 0, *, little: bool = True
 ) -> npt.NDArray[Any]:
     """A frame's bytes, behind ``skipped_bits``, as its stored numbers.
@@ -49,7 +49,7 @@ def shaped(
         return bits.reshape(layout.rows, layout.columns)
     begin, size = skipped_bits // 8, layout.frame_bits // 8
     values = np.frombuffer(data[begin : begin + size], _dtype(layout, little))
-    return without_unused_bits(_shaped(values, layout).astype(values.dtype.newbyteorder("=")), layout)
+    return without_unused_bits(_reshape(values, layout).astype(values.dtype.newbyteorder("=")), layout)
 
 
 def without_unused_bits(values: npt.NDArray[Any], layout: PixelLayout) -> npt.NDArray[Any]:
@@ -58,8 +58,8 @@ def without_unused_bits(values: npt.NDArray[Any], layout: PixelLayout) -> npt.ND
         return values
     left = values.dtype.type(layout.allocated - 1 - layout.high)
     right = values.dtype.type(layout.allocated - layout.stored)
-    out: npt.NDArray[Any] = (values << left) >> right
-    return out
+    cleaned: npt.NDArray[Any] = (values << left) >> right
+    return cleaned
 
 
 def _dtype(layout: PixelLayout, little: bool) -> np.dtype[Any]:
@@ -67,17 +67,17 @@ def _dtype(layout: PixelLayout, little: bool) -> np.dtype[Any]:
     return np.dtype(f"{'<' if little else '>'}{kind}{layout.allocated // 8}")
 
 
-def _shaped(values: npt.NDArray[Any], layout: PixelLayout) -> npt.NDArray[Any]:
+def _reshape(values: npt.NDArray[Any], layout: PixelLayout) -> npt.NDArray[Any]:
     rows, columns = layout.rows, layout.columns
     if layout.samples == 1:
         return values.reshape(rows, columns)
     if layout.subsampled:
         # Y1 Y2 Cb Cr (PS3.3 C.7.6.3.1.2): both pixels have the colour of the first.
         quads = values.reshape(-1, 4)
-        out = np.empty((len(quads), 2, 3), values.dtype)
-        out[:, 0, 0], out[:, 1, 0] = quads[:, 0], quads[:, 1]
-        out[:, :, 1:] = quads[:, None, 2:]
-        return out.reshape(rows, columns, 3)
+        cleaned = np.empty((len(quads), 2, 3), values.dtype)
+        cleaned[:, 0, 0], cleaned[:, 1, 0] = quads[:, 0], quads[:, 1]
+        cleaned[:, :, 1:] = quads[:, None, 2:]
+        return cleaned.reshape(rows, columns, 3)
     if layout.planar:
         return np.moveaxis(values.reshape(3, rows, columns), 0, 2)
     return values.reshape(rows, columns, 3)

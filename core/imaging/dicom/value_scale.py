@@ -63,17 +63,17 @@ def grey_range(
             return ends[0], ends[1]
     if layout.stored <= 8 and not layout.signed and not layout.floating:
         return 0.0, float((1 << layout.stored) - 1)
-    kept: npt.NDArray[np.bool_] | None = None
+    valid: npt.NDArray[np.bool_] | None = None
     if values.padding is not None:
-        kept = (stored < values.padding[0]) | (stored > values.padding[1])
-    if kept is not None and kept.any():
-        low, high = float(stored[kept].min()), float(stored[kept].max())
+        valid = (stored < values.padding[0]) | (stored > values.padding[1])
+    if valid is not None and valid.any():
+        low, high = float(stored[valid].min()), float(stored[valid].max())
     else:
         low, high = float(stored.min()), float(stored.max())
     return low, high if high > low else low + 1.0
 
 
-def through_modality_table(
+def modality_lut_values(
     stored: npt.NDArray[Any], dataset: Dataset
 ) -> tuple[npt.NDArray[np.uint16], str] | None:
     """The numbers a Modality LUT Sequence gives for the stored ones, and their unit; ``None`` without one."""

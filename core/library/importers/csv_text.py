@@ -63,7 +63,9 @@ def read_csv(data: bytes, name: str) -> CsvText:
             if table is None:
                 raise BadInput(
                     tr_lazy(
-                        "The header of '{name}' cannot be read: {error}.", name=name, error=_plain(error)
+                        "The header of '{name}' cannot be read: {error}.",
+                        name=name,
+                        error=_describe_error(error),
                     ),
                     SAVE_AS_CSV,
                 ) from None
@@ -90,7 +92,7 @@ def read_csv(data: bytes, name: str) -> CsvText:
         table.lines.append(start)
         table.numbers.append(number)
     if table is None:
-        raise BadInput(tr_lazy("'{name}' holds no row of text.", name=name), SAVE_AS_CSV)
+        raise BadInput(tr_lazy("'{name}' contains no row of text.", name=name), SAVE_AS_CSV)
     return _without_empty_columns(table, name)
 
 
@@ -104,7 +106,7 @@ def _text(data: bytes, name: str) -> str:
     if len(data) > MAX_TABLE_BYTES:
         raise BadInput(
             tr_lazy(
-                "The table '{name}' is {n} long; the limit is {max_table_bytes}.",
+                "The table '{name}' has {n}; the limit is {max_table_bytes}.",
                 name=name,
                 n=size_text(len(data)),
                 max_table_bytes=size_text(MAX_TABLE_BYTES),
@@ -112,30 +114,34 @@ def _text(data: bytes, name: str) -> str:
             "Leave out columns or divide it into several files.",
         )
     if not data.strip():
-        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it again from where it came.")
+        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it from its source again.")
     if data.startswith(_UTF16):
         raise BadInput(tr_lazy("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
     if b"\0" in data:
-        raise BadInput(tr_lazy("'{name}' is no table of text: it holds binary data.", name=name), SAVE_AS_CSV)
+        raise BadInput(
+            tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadInput(
-            tr_lazy("'{name}' is not written in UTF-8: line {line} holds other bytes.", name=name, line=line),
+            tr_lazy(
+                "'{name}' is not written in UTF-8: line {line} contains other bytes.", name=name, line=line
+            ),
             SAVE_AS_CSV,
         ) from None
 
 
 def _checked_header(cells: list[str], name: str) -> list[str]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for cell in cells:
-        if cell and cell in seen:
+        if cell and cell in names:
             raise BadInput(
                 tr_lazy("'{name}' has two columns named '{cell}'.", name=name, cell=cell),
                 "Rename or delete one of them.",
             )
-        seen.add(cell)
+        names.add(cell)
     return cells
 
 
@@ -145,38 +151,38 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
     Raises:
         BadInput: a column without a name that holds something.
     """
-    nameless = [index for index, column in enumerate(table.header) if not column]
-    for index in nameless:
+    unnamed = [index for index, column in enumerate(table.header) if not column]
+    for index in unnamed:
         if any(row[index] for row in table.rows):
             raise BadInput(
                 tr_lazy("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
                 "Name it, or delete it if it only counts the rows.",
             )
-    if nameless:
-        kept = [index for index, column in enumerate(table.header) if column]
-        table.header = [table.header[index] for index in kept]
-        table.rows = [[row[index] for index in kept] for row in table.rows]
+    if unnamed:
+        named = [index for index, column in enumerate(table.header) if column]
+        table.header = [table.header[index] for index in named]
+        table.rows = [[row[index] for index in named] for row in table.rows]
     return table
 
 
 def _unreadable_row(start: int, end: int, error: csv.Error) -> str:
     if "unexpected end of data" in str(error):
         return tr_lazy(
-            "a quotation mark is opened and never closed; lines {start} to {end} are lost by it",
+            "a quotation mark is never closed, so lines {start} to {end} cannot be read",
             start=start,
             end=end,
         )
-    return _plain(error)
+    return _describe_error(error)
 
 
-def _plain(error: csv.Error) -> str:
+def _describe_error(error: csv.Error) -> str:
     """The csv module's complaint in the user's words."""
-    complaint = str(error)
-    if "unexpected end of data" in complaint:
-        return tr_lazy("a quotation mark is opened and never closed")
-    if "expected after" in complaint:
+    message = str(error)
+    if "unexpected end of data" in message:
+        return tr_lazy("a quotation mark is never closed")
+    if "expected after" in message:
         return tr_lazy("text follows a closing quotation mark within a cell")
-    if "field larger than" in complaint:
+    if "field larger than" in message:
         return tr_lazy("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
     return tr_lazy("it is not written as CSV")
 

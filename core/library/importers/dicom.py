@@ -11,35 +11,35 @@ from semblance.core.imaging.dicom import dicomdir
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.dicom_regions import Regions, is_of_regions
+from semblance.core.library.importers.dicom_regions import RegionFinder, marks_regions
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
-    Group,
     Instance,
+    InstanceGroup,
     case_key,
-    grouped,
-    instance_of,
+    group_instances,
+    read_instance,
 )
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.labels_csv import Line, is_label_table, read_label_tables
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.labels_csv import LabelLine, is_label_table, read_label_tables
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
 #: Names that promise a DICOM file.
 SUFFIXES = frozenset((".dcm", ".dic", ".dicom", ".ima"))
 
-_LOOKED_INTO = 24
+_SAMPLED_FILES = 24
 _CHECK_EVERY = 50
 
 
 @dataclass
-class _Found:
+class _ScannedHeaders:
     """What a pass over the headers gave."""
 
     images: list[Instance] = field(default_factory=list)
     regions: list[Instance] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedFile] = field(default_factory=list)
 
 
 class DicomImporter(Importer):
@@ -53,130 +53,136 @@ class DicomImporter(Importer):
     """
 
     kind = "dicom"
-    reads_headers = named_after_patients = True
+    reads_headers = paths_name_patients = True
     title = "DICOM"
     summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
         """By the first bytes of a few files that are named like DICOM files or have no ending."""
         entries = [entry for entry in source.entries() if not is_label_table(entry.path or ".")]
-        named = [entry for entry in entries if _promises(source.label(entry.path))]
+        named = [entry for entry in entries if _has_dicom_name(source.label(entry.path))]
         others = [entry for entry in entries if not PurePosixPath(source.label(entry.path)).suffix]
-        step = max(1, len(named or others) // _LOOKED_INTO)
-        looked = (named or others)[::step][:_LOOKED_INTO]
-        known = 0
-        for entry in looked:
+        step = max(1, len(named or others) // _SAMPLED_FILES)
+        sampled = (named or others)[::step][:_SAMPLED_FILES]
+        dicom_count = 0
+        for entry in sampled:
             try:
-                known += sniff(source.head(entry.path)) == DICOM
+                dicom_count += sniff(source.head(entry.path)) == DICOM
             except BadInput:
                 continue
-        if not known:
+        if not dicom_count:
             return None
         count = len(named or others)
-        plain = sum(has_image_name(source.label(entry.path)) for entry in entries)
+        image_count = sum(has_image_name(source.label(entry.path)) for entry in entries)
         what = tr_lazy_n("{n} DICOM file", "{n} DICOM files", count)
-        sure = 2 * known >= len(looked) and count >= plain
-        return Recognition(0.85 if sure else 0.3, tr_lazy("{what}; series become volumes.", what=what))
+        is_certain = 2 * dicom_count >= len(sampled) and count >= image_count
+        return Recognition(0.85 if is_certain else 0.3, tr_lazy("{what}; series become volumes.", what=what))
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each series that is a volume, each other object and each marked region."""
         yield from ignored_files(source)
-        found = _Found()
+        found = _ScannedHeaders()
         for number, entry in enumerate(source.entries()):
             if number % _CHECK_EVERY == 0:
                 reporter.check_cancelled()
             if not (entry.path and is_label_table(entry.path)):
-                _look_into(source, entry, found)
+                _read_header(source, entry, found)
         yield from found.rejected
         listing = read_label_tables(source, [one.path for one in found.images])
         yield from listing.rejected
-        groups = grouped(found.images)
+        groups = group_instances(found.images)
         for group in groups:
             lines = [line for one in group.instances for line in listing.lines.get(one.path, ())]
             yield _case(group, lines[0] if lines else None, source)
             for line in lines[1:]:
                 if line.finding != lines[0].finding:
-                    yield Rejected(
-                        line.where, tr_lazy("Another line tells the finding of this series."), failed=True
+                    yield RejectedFile(
+                        line.where, tr_lazy("Another line gives the finding of this series."), failed=True
                     )
-        regions = Regions(source, groups)
+        regions = RegionFinder(source, groups)
         for one in found.regions:
             reporter.check_cancelled()
             yield from regions.cases(one)
 
 
-def _promises(name: str) -> bool:
+def _has_dicom_name(name: str) -> bool:
     path = PurePosixPath(name)
     return path.suffix.lower() in SUFFIXES or path.name.upper() == "DICOMDIR"
 
 
-def _look_into(source: Source, entry: Entry, found: _Found) -> None:
+def _read_header(source: Source, entry: Entry, found: _ScannedHeaders) -> None:
     name = source.label(entry.path)
     try:
         with source.stream(entry.path) as file:
             head = file.read(HEAD_BYTES)
             if sniff(head) != DICOM:
-                found.rejected.append(_no_dicom(name, entry, head))
+                found.rejected.append(_reject_other_file(name, entry, head))
                 return
             opened = open_dicom(file, name, (*HEADER_TAGS, "DirectoryRecordSequence"))
             if "DirectoryRecordSequence" in opened.dataset:
-                found.rejected.append(_directory(source, entry, name, dicomdir.named_files(opened.dataset)))
+                found.rejected.append(
+                    _reject_directory(source, entry, name, dicomdir.named_files(opened.dataset))
+                )
                 return
-            instance = instance_of(
+            instance = read_instance(
                 entry.path, opened.dataset, pixels=bool(opened.pixels), pseudonyms=source.pseudonyms
             )
     except BadInput as error:
-        found.rejected.append(Rejected(entry.path or name, str(error), failed=True))
+        found.rejected.append(RejectedFile(entry.path or name, str(error), failed=True))
         return
-    if is_of_regions(instance):
+    if marks_regions(instance):
         found.regions.append(instance)
     elif instance.pixels:
         found.images.append(instance)
     else:
         what = instance.modality or tr_lazy("unknown kind")
         reason = tr_lazy("A DICOM object without pixels ({what}).", what=what)
-        found.rejected.append(Rejected(entry.path or name, reason, failed=False))
+        found.rejected.append(RejectedFile(entry.path or name, reason, failed=False))
 
 
-def _no_dicom(name: str, entry: Entry, head: bytes) -> Rejected:
-    if _promises(name):
+def _reject_other_file(name: str, entry: Entry, head: bytes) -> RejectedFile:
+    if _has_dicom_name(name):
         what = (
             tr_lazy("it is empty (0 bytes)")
             if not head
-            else tr_lazy("it looks like {head}", head=foreign_format(head))
+            else tr_lazy("it seems to be {head}", head=foreign_format(head))
         )
-        return Rejected(
+        return RejectedFile(
             entry.path or name, tr_lazy("Named like a DICOM file, but {what}.", what=what), failed=True
         )
-    what = tr_lazy("it is empty") if not head else tr_lazy("it looks like {head}", head=foreign_format(head))
-    return Rejected(entry.path or name, tr_lazy("Not a DICOM file: {what}.", what=what), failed=False)
+    what = tr_lazy("it is empty") if not head else tr_lazy("it seems to be {head}", head=foreign_format(head))
+    return RejectedFile(entry.path or name, tr_lazy("Not a DICOM file: {what}.", what=what), failed=False)
 
 
-def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]) -> Rejected:
+def _reject_directory(
+    source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]
+) -> RejectedFile:
     """What a DICOMDIR says, held against what is there."""
     files, refused = named
     folder = entry.path[: len(entry.path) - len(PurePosixPath(entry.path).name)]
-    there = {other.path.casefold() for other in source.entries()}
-    missing = [path for path in files if (folder + path).casefold() not in there]
-    reason = tr_lazy("The list of a medium: it names {n}", n=tr_lazy_n("{n} file", "{n} files", len(files)))
+    existing = {other.path.casefold() for other in source.entries()}
+    missing = [path for path in files if (folder + path).casefold() not in existing]
+    reason = tr_lazy(
+        "The directory of a DICOM medium: it names {n}", n=tr_lazy_n("{n} file", "{n} files", len(files))
+    )
     if missing:
         reason = tr_lazy(
-            "{reason}, of which {n} are not there ('{missing}')",
+            "{reason}, of which {n} are missing ('{missing}')",
             reason=reason,
             n=len(missing),
             missing=missing[0],
         )
     if refused:
         reason = tr_lazy(
-            "{reason}; {n} that would lead out of its folder are not looked for ('{refused}')",
+            "{reason}; {n} outside its folder are not read ('{refused}')",
             reason=reason,
             n=len(refused),
             refused=refused[0],
         )
-    return Rejected(entry.path or name, tr_lazy("{reason}.", reason=reason), failed=False)
+    return RejectedFile(entry.path or name, tr_lazy("{reason}.", reason=reason), failed=False)
 
 
-def _case(group: Group, line: Line | None, source: Source) -> FoundCase:
+def _case(group: InstanceGroup, line: LabelLine | None, source: Source) -> FoundCase:
     first = group.instances[0]
     attributes = dict(first.attributes)
     if group.is_volume:

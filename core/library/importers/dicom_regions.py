@@ -14,15 +14,15 @@ from semblance.core.imaging.dicom.patient_identity import names_patient
 from semblance.core.imaging.dicom.segmentations import NamedRegion, referenced_instances
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.dicom_series import Group, Instance, case_key
-from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.dicom_series import Instance, InstanceGroup, case_key
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 from semblance.core.library.importers.source import Source
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
 
-def is_of_regions(instance: Instance) -> bool:
+def marks_regions(instance: Instance) -> bool:
     """Whether an object marks parts of others."""
     return (
         instance.sop_class in cad_marks.SOP_CLASSES
@@ -31,71 +31,71 @@ def is_of_regions(instance: Instance) -> bool:
     )
 
 
-class Regions:
+class RegionFinder:
     """Finds what objects of regions refer to, among the groups of one source."""
 
-    def __init__(self, source: Source, groups: Sequence[Group]) -> None:
+    def __init__(self, source: Source, groups: Sequence[InstanceGroup]) -> None:
         self._source, self._groups = source, groups
-        self._of: dict[str, list[Group]] = {}
+        self._groups_of_instance: dict[str, list[InstanceGroup]] = {}
         for group in groups:
             for one in group.instances:
-                self._of.setdefault(one.sop_instance, []).append(group)
+                self._groups_of_instance.setdefault(one.sop_instance, []).append(group)
 
-    def cases(self, instance: Instance) -> Iterator[FoundCase | Rejected]:
+    def cases(self, instance: Instance) -> Iterator[FoundCase | RejectedFile]:
         """The cases of one object, or why it gives none; a segmentation whose images are not there is a
         image of its own."""
         name = self._source.label(instance.path)
         try:
-            found = self._marked(instance, name)
+            found = self._cases_with_regions(instance, name)
         except BadInput as error:
             if instance.sop_class == segmentations.SOP_CLASS:
-                yield self._alone(instance, _without_paths(error.message, name))
+                yield self._unlinked_case(instance, _without_paths(error.message, name))
             else:
-                yield Rejected(instance.path or name, str(error), failed=True)
+                yield RejectedFile(instance.path or name, str(error), failed=True)
             return
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield self._alone(instance, tr_lazy("The images it refers to are not here."))
+            yield self._unlinked_case(instance, tr_lazy("The images it refers to are not in this source."))
         else:
-            reason = tr_lazy("It marks nothing on images that are here.")
-            yield Rejected(instance.path or name, reason, failed=False)
+            reason = tr_lazy("It marks nothing on the images of this source.")
+            yield RejectedFile(instance.path or name, reason, failed=False)
 
-    def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
+    def _cases_with_regions(self, instance: Instance, name: str) -> list[FoundCase]:
         with self._source.stream(instance.path) as file, errors_as_bad_input(name):
             if instance.sop_class in cad_marks.SOP_CLASSES:
-                return self._of_marks(instance, open_dicom(file, name).dataset)
+                return self._cases_of_cad_marks(instance, open_dicom(file, name).dataset)
             if instance.sop_class == structure_sets.SOP_CLASS:
                 dataset = open_dicom(file, name).dataset
-                group = self._target(dataset, instance)
+                group = self._referenced_group(dataset, instance)
                 planes = [] if group is None else self._planes(group)
                 known = [plane for plane in planes if plane is not None]
                 if group is None or not known or len(known) < len(planes):
                     return []
-                marked = structure_sets.structures(dataset, known, group.instances[0].size[:2])
-                return self._told(instance, group, marked, dataset)
+                regions = structure_sets.structures(dataset, known, group.instances[0].size[:2])
+                return self._make_cases(instance, group, regions, dataset)
             images = DicomImages(file, name)
-            group = self._target(images.dataset, instance)
+            group = self._referenced_group(images.dataset, instance)
             if group is None:
                 return []
             places = {one.sop_instance: place for place, one in enumerate(group.instances)}
             if not group.is_volume and group.instances[0].frames > 1:
                 places = {}
             size = group.instances[0].size[:2]
-            marked = segmentations.segments(images, places, self._planes(group), size)
-            return self._told(instance, group, marked, images.dataset)
+            regions = segmentations.segments(images, places, self._planes(group), size)
+            return self._make_cases(instance, group, regions, images.dataset)
 
-    def _target(self, dataset: Dataset, instance: Instance) -> Group | None:
+    def _referenced_group(self, dataset: Dataset, instance: Instance) -> InstanceGroup | None:
         """The group most of the references lead to, else a volume in the same frame of reference."""
-        votes: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for uid in referenced_instances(dataset):
-            for group in self._of.get(uid, ()):
-                votes[id(group)] = votes.get(id(group), 0) + 1
-        best = max(votes.values(), default=0)
-        near = [
+            for group in self._groups_of_instance.get(uid, ()):
+                counts[id(group)] = counts.get(id(group), 0) + 1
+        best = max(counts.values(), default=0)
+        candidates = [
             group
             for group in self._groups
-            if (best and votes.get(id(group)) == best)
+            if (best and counts.get(id(group)) == best)
             or (
                 not best
                 and group.is_volume
@@ -104,9 +104,9 @@ class Regions:
                 and group.instances[0].patient == instance.patient
             )
         ]
-        return near[0] if near else None
+        return candidates[0] if candidates else None
 
-    def _planes(self, group: Group) -> list[SlicePlane | None]:
+    def _planes(self, group: InstanceGroup) -> list[SlicePlane | None]:
         """Where each slice or frame of a group lies."""
         if group.is_volume or group.instances[0].frames == 1:
             return [one.plane for one in group.instances]
@@ -115,26 +115,26 @@ class Regions:
             dataset = open_dicom(file, self._source.label(path)).dataset
             return [slice_plane(dataset, frame) for frame in range(group.instances[0].frames)]
 
-    def _told(
-        self, instance: Instance, group: Group, marked: Sequence[NamedRegion], dataset: Dataset
+    def _make_cases(
+        self, instance: Instance, group: InstanceGroup, regions: Sequence[NamedRegion], dataset: Dataset
     ) -> list[FoundCase]:
         return [
             self._region_case(
                 instance, group, number, one.region, self._label(one, number, dataset), one.kind
             )
-            for number, one in enumerate(marked, start=1)
+            for number, one in enumerate(regions, start=1)
         ]
 
-    def _label(self, marked: NamedRegion, number: int, dataset: Dataset) -> str:
+    def _label(self, regions: NamedRegion, number: int, dataset: Dataset) -> str:
         """What a part is called; people type names of patients there too."""
-        label = marked.label or marked.kind
+        label = regions.label or regions.kind
         hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
-        return marked.kind or tr_lazy("part {number}", number=number) if hidden else label
+        return regions.kind or tr_lazy("part {number}", number=number) if hidden else label
 
-    def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
+    def _cases_of_cad_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []
         for number, mark in enumerate(cad_marks.cad_marks(dataset), start=1):
-            groups = self._of.get(mark.instance, [])
+            groups = self._groups_of_instance.get(mark.instance, [])
             if not groups:
                 continue
             group = groups[0]
@@ -154,13 +154,13 @@ class Regions:
         return found
 
     def _region_case(
-        self, instance: Instance, group: Group, number: int, region: Region, label: str, kind: str
+        self, instance: Instance, group: InstanceGroup, number: int, region: Region, label: str, kind: str
     ) -> FoundCase:
         one_frame = not group.is_volume and group.instances[0].frames == 1
         if one_frame:
             region = Region(region.x, region.y, region.width, region.height, region.outline)
-        of = self._key(group.key, group.instances[0])
-        attributes = {**instance.attributes, "of": of, "segment": label, "type": kind}
+        parent = self._key(group.key, group.instances[0])
+        attributes = {**instance.attributes, "of": parent, "segment": label, "type": kind}
         return FoundCase(
             f"{self._key(instance.path, instance)}#{number}",
             instance.path,
@@ -171,12 +171,12 @@ class Regions:
             slices=tuple((one.path, None) for one in group.instances),
         )
 
-    def _alone(self, instance: Instance, why: str) -> FoundCase:
+    def _unlinked_case(self, instance: Instance, reason: str) -> FoundCase:
         return FoundCase(
             self._key(instance.path, instance),
             instance.path,
             patient=instance.patient,
-            attributes={**instance.attributes, "regions": why},
+            attributes={**instance.attributes, "regions": reason},
         )
 
     def _key(self, key: str, instance: Instance) -> str:

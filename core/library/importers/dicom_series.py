@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
 #: Modalities whose slices of one series are a volume.
-VOLUMES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
+VOLUME_MODALITIES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
 
 #: All that is read of a file to place it.
 HEADER_TAGS = (
@@ -81,7 +81,7 @@ class Instance:
 
 
 @dataclass
-class Group:
+class InstanceGroup:
     """Instances that are one case: a volume in order, or a single object; ``problems``: what is odd there."""
 
     key: str
@@ -94,14 +94,14 @@ class Group:
         return len(self.instances) > 1
 
 
-def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
+def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
     """What is kept of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
     UIDs are replaced and the date is moved. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
-    said = {
+    header = {
         "modality": text(dataset, "Modality"),
         "body_part": text(dataset, "BodyPartExamined"),
         "view": text(dataset, "ViewPosition"),
@@ -111,25 +111,25 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
         "instance": text(dataset, "SOPInstanceUID"),
     }
     keys = patient_identity.patient_keys(dataset)
-    kept = said | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
+    attributes = header | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
-            kept[name] = said[name] and pseudonyms.uid(said[name])
+            attributes[name] = header[name] and pseudonyms.uid(header[name])
         date = pseudonyms.date(date, patient) if date is not None and patient is not None else None
         patient = pseudonyms.patient(patient) if patient is not None else None
         keys = keys.replaced(pseudonyms)
     # By these the patient of an image from outside is recognised (core.library.same_patient).
-    kept |= {"issuer": keys.issuer, "order": keys.accession}
+    attributes |= {"issuer": keys.issuer, "order": keys.accession}
     if date is not None:
-        kept["date"] = date.isoformat()
-    numbered = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
+        attributes["date"] = date.isoformat()
+    order_keywords = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
     return Instance(
         path,
         text(dataset, "SOPClassUID"),
-        said["instance"],
-        said["study"],
-        said["series"],
-        said["modality"],
+        header["instance"],
+        header["study"],
+        header["series"],
+        header["modality"],
         patient,
         max(1, integer(dataset, "NumberOfFrames") or 1),
         (
@@ -137,50 +137,55 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudo
             integer(dataset, "Columns") or 0,
             integer(dataset, "SamplesPerPixel") or 1,
         ),
-        tuple(integer(dataset, keyword) or 0 for keyword in numbered),
+        tuple(integer(dataset, keyword) or 0 for keyword in order_keywords),
         text(dataset, "FrameOfReferenceUID"),
         slice_plane(dataset),
-        {name: value for name, value in kept.items() if value},
+        {name: value for name, value in attributes.items() if value},
         pixels,
     )
 
 
-def grouped(instances: Iterable[Instance]) -> list[Group]:
+def group_instances(instances: Iterable[Instance]) -> list[InstanceGroup]:
     """Volumes and single objects, in the order of their first files.
 
     Slices of one series, size, direction and frame of reference are a volume. Several in one place (echoes,
     phases, copies) become volumes of their own, each with one slice a place.
     """
     series: dict[_SeriesKey, list[Instance]] = {}
-    alone: list[Instance] = []
+    single: list[Instance] = []
     for found in instances:
-        if found.plane is None or found.frames > 1 or not found.series or found.modality not in VOLUMES:
-            alone.append(found)
+        if (
+            found.plane is None
+            or found.frames > 1
+            or not found.series
+            or found.modality not in VOLUME_MODALITIES
+        ):
+            single.append(found)
             continue
         key = (found.series, found.size, found.plane.orientation, found.frame_of_reference)
         series.setdefault(key, []).append(found)
     directions: dict[str, int] = {}
     for key in series:
         directions[key[0]] = directions.get(key[0], 0) + 1
-    groups = [Group(found.path, [found]) for found in alone]
+    groups = [InstanceGroup(found.path, [found]) for found in single]
     for key, members in series.items():
-        piles = _piles(members)
-        for number, pile in enumerate(piles):
-            if len(pile) == 1:
-                groups.append(Group(pile[0].path, pile))
+        stacks = _stacks(members)
+        for number, stack in enumerate(stacks):
+            if len(stack) == 1:
+                groups.append(InstanceGroup(stack[0].path, stack))
                 continue
             problems = []
             if directions[key[0]] > 1:
                 problems.append(
                     tr_lazy("the series has {directions} directions or sizes", directions=directions[key[0]])
                 )
-            if len(piles) > 1:
-                problems.append(tr_lazy("{n} slices in one place", n=len(piles)))
-            gaps = gaps_in([one.plane for one in pile if one.plane is not None])
+            if len(stacks) > 1:
+                problems.append(tr_lazy("{n} slices in one place", n=len(stacks)))
+            gaps = gaps_in([one.plane for one in stack if one.plane is not None])
             if gaps:
                 shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
-                problems.append(tr_lazy("uneven or missing slices behind number {shown}", shown=shown))
-            groups.append(Group(_series_key(key, pile, number), pile, problems))
+                problems.append(tr_lazy("uneven or missing slices after number {shown}", shown=shown))
+            groups.append(InstanceGroup(_series_key(key, stack, number), stack, problems))
     return groups
 
 
@@ -193,24 +198,24 @@ def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
     return f"{kind}-{pseudonyms.case(key)}"
 
 
-def _piles(members: Sequence[Instance]) -> list[list[Instance]]:
+def _stacks(members: Sequence[Instance]) -> list[list[Instance]]:
     """The members by height, those in one place dealt out to piles."""
     places: dict[float, list[Instance]] = {}
     for member in members:
         assert member.plane is not None
         places.setdefault(round(member.plane.height, 2), []).append(member)
-    piles: list[list[Instance]] = []
+    stacks: list[list[Instance]] = []
     for place in sorted(places):
         for number, member in enumerate(sorted(places[place], key=lambda one: (one.order, one.path))):
-            if number == len(piles):
-                piles.append([])
-            piles[number].append(member)
-    return piles
+            if number == len(stacks):
+                stacks.append([])
+            stacks[number].append(member)
+    return stacks
 
 
-def _series_key(key: _SeriesKey, pile: Sequence[Instance], number: int) -> str:
+def _series_key(key: _SeriesKey, stack: Sequence[Instance], number: int) -> str:
     """The folder of the slices and a short mark of the series, the same whenever it is imported."""
-    folder = os.path.commonpath([f"/{member.path}" for member in pile]).strip("/")
+    folder = os.path.commonpath([f"/{member.path}" for member in stack]).strip("/")
     mark = hashlib.blake2b(repr(key).encode(), digest_size=4).hexdigest()
-    name = f"{(pile[0].modality or 'series').lower()}-{mark}" + (f"-{number + 1}" if number else "")
+    name = f"{(stack[0].modality or 'series').lower()}-{mark}" + (f"-{number + 1}" if number else "")
     return f"{folder}/{name}" if folder else name

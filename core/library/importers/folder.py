@@ -8,18 +8,23 @@ from pathlib import PurePosixPath
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import common_folder, ignored_files, rejection_of
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.labels_csv import LabelTable, Line, is_label_table, read_label_tables
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.labels_csv import (
+    LabelLine,
+    LabelTable,
+    is_label_table,
+    read_label_tables,
+)
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
-_PARTS = {"train": "train", "training": "train", "val": "val", "valid": "val"} | {
+_SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val"} | {
     "validation": "val",
     "test": "test",
     "testing": "test",
 }
-_NAMED = 6
-_LOOKED_INTO = 20
+_MAX_LISTED = 6
+_SAMPLED_FILES = 20
 
 
 class FolderImporter(Importer):
@@ -40,21 +45,19 @@ class FolderImporter(Importer):
         entries = source.entries()
         images = [e.path for e in entries if has_image_name(source.label(e.path))]
         if not images:
-            images = [e.path for e in entries[:_LOOKED_INTO] if rejection_of(source, e) is None]
+            images = [e.path for e in entries[:_SAMPLED_FILES] if rejection_of(source, e) is None]
             if not images:
                 return None
-            return Recognition(0.2, tr_lazy("Images whose names do not say so."))
+            return Recognition(0.2, tr_lazy("Images without an image file name."))
         what = tr_lazy_n("{n} image", "{n} images", len(images))
         if any(entry.path and is_label_table(entry.path) for entry in entries):
             return Recognition(0.6, tr_lazy("{what} with a labels.csv.", what=what))
-        top = common_folder(images, _wrapping(source))
-        findings = sorted({_folder(path, top) for path in images} - {None}, key=str)
+        top = common_folder(images, _wrapper_name(source))
+        findings = sorted({_finding_folder(path, top) for path in images} - {None}, key=str)
         if not findings:
-            return Recognition(
-                0.4, tr_lazy("{what} without sub-folders that would name findings.", what=what)
-            )
-        names = ", ".join(str(finding) for finding in findings[:_NAMED])
-        more = ", …" if len(findings) > _NAMED else ""
+            return Recognition(0.4, tr_lazy("{what} without sub-folders that name findings.", what=what))
+        names = ", ".join(str(finding) for finding in findings[:_MAX_LISTED])
+        more = ", …" if len(findings) > _MAX_LISTED else ""
         folders = tr_lazy_n("{n} sub-folder", "{n} sub-folders", len(findings))
         return Recognition(
             0.5,
@@ -67,11 +70,11 @@ class FolderImporter(Importer):
             ),
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each image or each line of a ``labels.csv``; other files are rejected with the reason."""
         yield from ignored_files(source)
         images: list[str] = []
-        others: list[Rejected] = []
+        others: list[RejectedFile] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
                 reporter.check_cancelled()
@@ -87,59 +90,63 @@ class FolderImporter(Importer):
         yield from listing.rejected
         yield from self.cases(source, images, listing)
 
-    def cases(self, source: Source, images: list[str], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
+    def cases(
+        self, source: Source, images: list[str], listing: LabelTable
+    ) -> Iterator[FoundCase | RejectedFile]:
         """The cases of ``images``, in their order."""
-        top = common_folder(images, _wrapping(source))
-        taken: set[str] = set()
-        twice: list[Rejected] = []
+        top = common_folder(images, _wrapper_name(source))
+        used_keys: set[str] = set()
+        duplicates: list[RejectedFile] = []
         for path in images:
             if path in listing.companions:
                 reason = tr_lazy(
                     "labels.csv names it as belonging to '{owner}'.", owner=listing.companions[path]
                 )
-                yield Rejected(path, reason, failed=False)
+                yield RejectedFile(path, reason, failed=False)
                 continue
-            lines = listing.lines.get(path, [_UNLISTED])
+            lines = listing.lines.get(path, [_NO_LABELS])
             for number, line in enumerate(lines, start=1):
                 key = line.case_id or _key(source.label(path), number)
-                if key in taken:
+                if key in used_keys:
                     reason = tr_lazy(
                         "{where}: the case_id '{key}' occurs a second time.", where=line.where, key=key
                     )
-                    twice.append(Rejected(path if len(lines) == 1 else line.where, reason, failed=True))
+                    duplicates.append(
+                        RejectedFile(path if len(lines) == 1 else line.where, reason, failed=True)
+                    )
                     continue
-                taken.add(key)
-                finding = line.finding if line.says_finding else self.finding(path, top)
+                used_keys.add(key)
+                finding = line.finding if line.has_finding_column else self.finding(path, top)
                 attributes = _split(path, top) | line.attributes
                 yield FoundCase(key, path, finding=finding, patient=line.patient, attributes=attributes)
-        yield from twice
+        yield from duplicates
 
     def finding(self, path: str, top: str) -> str | None:
         """The finding of an image no ``labels.csv`` speaks of; ``top`` wraps all images."""
-        return _folder(path, top)
+        return _finding_folder(path, top)
 
 
-_UNLISTED = Line("", None, False, None, "", {})
+_NO_LABELS = LabelLine("", None, False, None, "", {})
 
 
 def _key(path: str, count: int) -> str:
     return path if count == 1 else f"{path}#{count}"
 
 
-def _wrapping(source: Source) -> str:
+def _wrapper_name(source: Source) -> str:
     return source.path.stem if source.kind == "zip" else ""
 
 
-def _folders(path: str, top: str) -> tuple[str, ...]:
+def _folders_below(path: str, top: str) -> tuple[str, ...]:
     """The folders an image lies in, below ``top``."""
     return PurePosixPath(path).parent.relative_to(top).parts
 
 
-def _folder(path: str, top: str) -> str | None:
-    within = _folders(path, top)
-    return within[-1] if within and within[-1].lower() not in _PARTS else None
+def _finding_folder(path: str, top: str) -> str | None:
+    folders = _folders_below(path, top)
+    return folders[-1] if folders and folders[-1].lower() not in _SPLITS else None
 
 
 def _split(path: str, top: str) -> dict[str, str]:
-    named = [_PARTS[part.lower()] for part in _folders(path, top) if part.lower() in _PARTS]
+    named = [_SPLITS[part.lower()] for part in _folders_below(path, top) if part.lower() in _SPLITS]
     return {"split": named[0]} if named else {}

@@ -8,25 +8,25 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import DICOM, foreign_format, has_image_name, sniff
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 
 _OTHER_KINDS = {
-    ".csv": tr_lazy("a table; import it by itself"),
-    ".npz": tr_lazy("an array file; import it by itself"),
-    ".zip": tr_lazy("a zip inside; unpack it or import it by itself"),
+    ".csv": tr_lazy("a table; import it separately"),
+    ".npz": tr_lazy("an array file; import it separately"),
+    ".zip": tr_lazy("a zip file inside; unpack it or import it separately"),
     ".dcm": tr_lazy("a DICOM file; import it as the kind dicom"),
 }
 
 
-def ignored_files(source: Source) -> Iterator[Rejected]:
+def ignored_files(source: Source) -> Iterator[RejectedFile]:
     """The files of ``source.ignored``; ``source.refused`` is told by whoever opened the source."""
     source.entries()
     for path, reason in source.ignored:
-        yield Rejected(path, reason, failed=False)
+        yield RejectedFile(path, reason, failed=False)
 
 
-def rejection_of(source: Source, entry: Entry) -> Rejected | None:
+def rejection_of(source: Source, entry: Entry) -> RejectedFile | None:
     """Why an entry gives no image; ``None`` when it promises one by its name or its first bytes.
 
     A file of another name is looked into, since a wrong or missing ending must not hide an image.
@@ -34,30 +34,30 @@ def rejection_of(source: Source, entry: Entry) -> Rejected | None:
     name = source.label(entry.path)
     if has_image_name(name):
         if entry.size == 0:
-            return Rejected(name, tr_lazy("The file is empty (0 bytes)."), failed=True)
+            return RejectedFile(name, tr_lazy("The file is empty (0 bytes)."), failed=True)
         return None
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _OTHER_KINDS:
-        return Rejected(
+        return RejectedFile(
             name, tr_lazy("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
         )
     try:
         head = source.head(entry.path)
     except BadInput as error:
-        return Rejected(name, error.message, failed=True)
+        return RejectedFile(name, error.message, failed=True)
     found = sniff(head)
     if found == DICOM:
-        return Rejected(
+        return RejectedFile(
             name, tr_lazy("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
         )
     if found is not None and entry.size > len(head):
         return None
-    return Rejected(
-        name, tr_lazy("Not an image: it looks like {head}.", head=foreign_format(head)), failed=False
+    return RejectedFile(
+        name, tr_lazy("Not an image: it seems to be {head}.", head=foreign_format(head)), failed=False
     )
 
 
-def common_folder(paths: list[str], wrapping: str = "") -> str:
+def common_folder(paths: list[str], wrapper_name: str = "") -> str:
     """The folder all ``paths`` lie in, as "a/b", or "" for none.
 
     A single folder with the images directly in it is one only when it is called ``wrapping``: a zip
@@ -72,6 +72,6 @@ def common_folder(paths: list[str], wrapping: str = "") -> str:
             break
         common.append(parts[0])
     all_in_one = len(common) == max(len(folder) for folder in folders)
-    if all_in_one and common and common[-1].casefold() != wrapping.casefold():
+    if all_in_one and common and common[-1].casefold() != wrapper_name.casefold():
         common.pop()
     return "/".join(common)

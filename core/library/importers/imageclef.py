@@ -16,7 +16,7 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_csv
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -33,7 +33,7 @@ _LARGEST = 16 << 20
 
 
 @dataclass(frozen=True)
-class _Row:
+class _CodeRow:
     where: str
     image: str
     code: str
@@ -62,7 +62,7 @@ class ImageCLEFImporter(Importer):
             return None
         for entry in entries:
             if _may_be_table(entry) and _holds_codes(source, entry):
-                codes = tr_lazy("'{entry}' gives their IRMA codes", entry=entry.path)
+                codes = tr_lazy("'{entry}' has their IRMA codes", entry=entry.path)
                 return Recognition(
                     0.95,
                     tr_lazy(
@@ -73,7 +73,7 @@ class ImageCLEFImporter(Importer):
                 )
         return None
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each image that the table names; the finding is its code."""
         yield from ignored_files(source)
         images: list[str] = []
@@ -89,10 +89,10 @@ class ImageCLEFImporter(Importer):
                 images.append(entry.path)
             else:
                 yield rejected
-        rows: dict[str, _Row] = {}
-        by_name = _by_name(images)
+        rows: dict[str, _CodeRow] = {}
+        by_name = _images_by_name(images)
         for entry in tables:
-            yield from _read(source, entry, by_name, rows)
+            yield from _read_table(source, entry, by_name, rows)
         for path in images:
             row = rows.get(path)
             if row is None:
@@ -120,7 +120,7 @@ def _holds_codes(source: Source, entry: Entry) -> bool:
     return CODE.search(head.decode("ascii", "replace")) is not None
 
 
-def _by_name(images: list[str]) -> dict[str, str | None]:
+def _images_by_name(images: list[str]) -> dict[str, str | None]:
     """Path, name and name without ending -> image; ``None`` where several have it."""
     found: dict[str, str | None] = {}
     for path in images:
@@ -130,35 +130,35 @@ def _by_name(images: list[str]) -> dict[str, str | None]:
     return found
 
 
-def _read(
-    source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _Row]
-) -> Iterator[Rejected]:
+def _read_table(
+    source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _CodeRow]
+) -> Iterator[RejectedFile]:
     """Fill ``rows`` from one table and tell its damage."""
     try:
-        told = list(_rows(source.read(entry.path), entry.path))
+        rows_read = list(_parse_rows(source.read(entry.path), entry.path))
     except BadInput as error:
-        yield Rejected(entry.path, str(error), failed=True)
+        yield RejectedFile(entry.path, str(error), failed=True)
         return
-    yield Rejected(entry.path, tr_lazy("Read as IRMA codes."), failed=False)
-    for row in told:
-        if isinstance(row, Rejected):
+    yield RejectedFile(entry.path, tr_lazy("Read as IRMA codes."), failed=False)
+    for row in rows_read:
+        if isinstance(row, RejectedFile):
             yield row
             continue
-        wanted = row.image.replace("\\", "/").casefold()
-        path = by_name.get(wanted) or by_name.get(PurePosixPath(wanted).name)
+        name = row.image.replace("\\", "/").casefold()
+        path = by_name.get(name) or by_name.get(PurePosixPath(name).name)
         if path is None:
-            yield Rejected(
-                row.where, tr_lazy("It names '{image}', which is not there.", image=row.image), failed=True
+            yield RejectedFile(
+                row.where, tr_lazy("It names '{image}', which does not exist.", image=row.image), failed=True
             )
         elif path in rows:
-            yield Rejected(
+            yield RejectedFile(
                 row.where, tr_lazy("It names '{image}' a second time.", image=row.image), failed=True
             )
         else:
             rows[path] = row
 
 
-def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
+def _parse_rows(data: bytes, name: str) -> Iterator[_CodeRow | RejectedFile]:
     """
     Raises:
         BadInput: no table, or no column of codes.
@@ -182,7 +182,7 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
         matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]
         if not matching:
             raise BadInput(
-                tr_lazy("No column of '{name}' holds IRMA codes.", name=name),
+                tr_lazy("No column of '{name}' contains IRMA codes.", name=name),
                 tr_lazy("Name it '{named_code}'.", named_code=_NAMED_CODE[0]),
             )
         code = matching[0]
@@ -196,21 +196,21 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
             )
     finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
     for failed in text.failed:
-        yield Rejected(
+        yield RejectedFile(
             f"{name}:{failed.line - shift}", tr_lazy("{reason}.", reason=failed.reason), failed=True
         )
     others = [i for i in range(len(text.header)) if i not in (image, code, finding, patient)]
     for cells, line in zip(text.rows, text.lines, strict=True):
         where = f"{name}:{line - shift}"
         if cells[code] and not CODE.fullmatch(cells[code]):
-            yield Rejected(
+            yield RejectedFile(
                 where,
-                tr_lazy("'{cells}' is no IRMA code (TTTT-DDD-AAA-BBB).", cells=cells[code]),
+                tr_lazy("'{cells}' is not an IRMA code (TTTT-DDD-AAA-BBB).", cells=cells[code]),
                 failed=True,
             )
             continue
         irma = {"irma_code": cells[code], **axes(cells[code])} if cells[code] else {}
-        yield _Row(
+        yield _CodeRow(
             where,
             cells[image],
             cells[code],

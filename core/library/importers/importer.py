@@ -43,7 +43,7 @@ class FoundCase:
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedFile:
     """A file that gave no case: ``failed`` (it should have) or ignored (it never could), and why."""
 
     path: str
@@ -68,14 +68,14 @@ class Importer(abc.ABC):
     #: Whether DICOM headers may tell patients of this kind.
     reads_headers: ClassVar[bool] = False
     #: Whether folders and files of this kind are called after patients, so that case ids must not show them.
-    named_after_patients: ClassVar[bool] = False
+    paths_name_patients: ClassVar[bool] = False
 
     @abc.abstractmethod
     def recognise(self, source: Source) -> Recognition | None:
         """How well the source fits, or ``None`` when it cannot be of this kind. Quick: names only."""
 
     @abc.abstractmethod
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """Every file of the source, as a case (or several) or as rejected, in a stable order.
 
         Raises:

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
-from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
 
 NAME = "labels.csv"
@@ -27,12 +27,12 @@ _PATIENT = ("patient_id", "patient", "subject")
 
 
 @dataclass(frozen=True)
-class Line:
+class LabelLine:
     """What one line says of an image; ``says_finding`` is False when there is no column of findings."""
 
     where: str
     finding: str | None
-    says_finding: bool
+    has_finding_column: bool
     patient: str | None
     case_id: str
     attributes: dict[str, str]
@@ -43,9 +43,9 @@ class LabelTable:
     """All ``labels.csv`` of a source: lines by image, the images named as companions (masks) of others,
     and what is to be reported."""
 
-    lines: dict[str, list[Line]] = field(default_factory=dict)
+    lines: dict[str, list[LabelLine]] = field(default_factory=dict)
     companions: dict[str, str] = field(default_factory=dict)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedFile] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
 
 
@@ -62,17 +62,17 @@ def read_label_tables(source: Source, images: list[str]) -> LabelTable:
             listing.files.add(entry.path)
             try:
                 text = read_csv(source.read(entry.path), entry.path)
-                _read(text, entry.path, images, listing)
+                _add_lines(text, entry.path, images, listing)
             except BadInput as error:
-                listing.rejected.append(Rejected(entry.path, str(error), failed=True))
+                listing.rejected.append(RejectedFile(entry.path, str(error), failed=True))
             else:
-                listing.rejected.append(Rejected(entry.path, tr_lazy("Read as labels."), failed=False))
+                listing.rejected.append(RejectedFile(entry.path, tr_lazy("Read as labels."), failed=False))
     for path in listing.lines:
         listing.companions.pop(path, None)
     return listing
 
 
-def _read(text: CsvText, path: str, images: list[str], listing: LabelTable) -> None:
+def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable) -> None:
     header = text.header
     image = column_named(header, *_IMAGE)
     if image is None:
@@ -83,10 +83,10 @@ def _read(text: CsvText, path: str, images: list[str], listing: LabelTable) -> N
     finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
     case_id = column_named(header, "case_id")
     others = [i for i in range(len(header)) if i not in (image, finding, patient, case_id)]
-    finder = _Finder(images, path)
+    finder = _ImageFinder(images, path)
     for failed in text.failed:
         listing.rejected.append(
-            Rejected(
+            RejectedFile(
                 f"{path}:{failed.line}",
                 tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
                 failed=True,
@@ -96,12 +96,12 @@ def _read(text: CsvText, path: str, images: list[str], listing: LabelTable) -> N
         found = finder.find(row[image])
         if found is None:
             reason = tr_lazy(
-                "Line {number} names '{row}', which is not there.", number=number, row=row[image]
+                "Line {number} names '{row}', which does not exist.", number=number, row=row[image]
             )
-            listing.rejected.append(Rejected(f"{path}:{number}", reason, failed=True))
+            listing.rejected.append(RejectedFile(f"{path}:{number}", reason, failed=True))
             continue
         listing.lines.setdefault(found, []).append(
-            Line(
+            LabelLine(
                 f"{path}:{number}",
                 (row[finding] or None) if finding is not None else None,
                 finding is not None,
@@ -111,40 +111,44 @@ def _read(text: CsvText, path: str, images: list[str], listing: LabelTable) -> N
             )
         )
         for index in others:
-            for companion in _named(row[index], finder):
+            for companion in _named_images(row[index], finder):
                 listing.companions.setdefault(companion, found)
 
 
-def _named(cell: str, finder: _Finder) -> Iterator[str]:
+def _named_images(cell: str, finder: _ImageFinder) -> Iterator[str]:
     """Images that a cell of another column names (masks, other views), several parted by ``;``."""
     for part in cell.split(";"):
-        found = finder.exactly(part.strip())
+        found = finder.find_exact(part.strip())
         if found is not None:
             yield found
 
 
-class _Finder:
+class _ImageFinder:
     """Finds the image that a line means: by its path, without regard to case, or by its name alone where
     only one has it (also without the ending)."""
 
     def __init__(self, images: list[str], listing: str) -> None:
         self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
         self._paths = set(images)
-        self._loosely: dict[str, str | None] = {}
+        self._by_folded_name: dict[str, str | None] = {}
         for path in images:
             parts = PurePosixPath(path)
             for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
                 folded = key.casefold()
-                self._loosely[folded] = None if folded in self._loosely else path
+                self._by_folded_name[folded] = None if folded in self._by_folded_name else path
 
-    def exactly(self, text: str) -> str | None:
+    def find_exact(self, text: str) -> str | None:
         written = text.replace("\\", "/").removeprefix("./")
         return next((path for path in (self._folder + written, written) if path in self._paths), None)
 
     def find(self, text: str) -> str | None:
-        exact = self.exactly(text)
+        exact = self.find_exact(text)
         if exact is not None or not text:
             return exact
         written = text.replace("\\", "/").removeprefix("./").casefold()
-        within = self._loosely.get(self._folder.casefold() + written)
-        return within or self._loosely.get(written) or self._loosely.get(PurePosixPath(written).name)
+        within = self._by_folded_name.get(self._folder.casefold() + written)
+        return (
+            within
+            or self._by_folded_name.get(written)
+            or self._by_folded_name.get(PurePosixPath(written).name)
+        )

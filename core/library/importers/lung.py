@@ -15,9 +15,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.polyps import is_list, table_number
-from semblance.core.library.importers.referenced_scans import Scan, Scans, find_scans, unused_files
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.polyps import is_table_with, table_number
+from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -28,7 +28,7 @@ _FINDING = ("finding", "label", "class", "diagnosis")
 _PATIENT = ("patient_id", "patient", "subject")
 _BOX = (("x", "left"), ("y", "top"), ("w", "width"), ("h", "height"))
 #: Pixels beyond which no image reaches.
-_FARTHEST = 1e6
+_MAX_COORDINATE = 1e6
 _POLYGON = ("polygon", "points", "contour")
 
 
@@ -49,7 +49,9 @@ class LungImporter(Importer):
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where a table of regions lies beside other files."""
         entries = source.entries()
-        tables = [entry for entry in entries if entry.path and is_list(source, entry, _is_regions)]
+        tables = [
+            entry for entry in entries if entry.path and is_table_with(source, entry, _has_region_columns)
+        ]
         if not tables or len(tables) == len(entries):
             return None
         what = tr_lazy_n("{n} list of regions", "{n} lists of regions", len(tables))
@@ -58,66 +60,65 @@ class LungImporter(Importer):
             0.93, tr_lazy("{what} in CT slices beside {beside} of scans.", what=what, beside=beside)
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each region, those of one file together; scans without a region are rejected."""
         yield from ignored_files(source)
-        tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
+        tables = [e for e in source.entries() if e.path and is_table_with(source, e, _has_region_columns)]
         if not tables:
             raise BadInput(
                 tr_lazy(
-                    "'{source}' holds no CSV of regions (columns scan, finding and x, y, w, h or polygon).",
+                    "'{source}' contains no CSV of regions (columns scan, finding and x, y, w, h or "
+                    "polygon).",
                     source=source.path,
                 ),
-                "Name its columns so, or import it as another kind.",
+                "Name its columns this way, or import it as another kind.",
             )
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
         yield from scans.rejected
         found: list[tuple[Scan, FoundCase]] = []
-        taken: set[str] = set()
+        used_keys: set[str] = set()
         for entry in tables:
             try:
-                lines = _Lines(read_csv(source.read(entry.path), entry.path), entry.path, scans)
+                lines = _RegionTable(read_csv(source.read(entry.path), entry.path), entry.path, scans)
             except BadInput as error:
-                yield Rejected(entry.path, str(error), failed=True)
+                yield RejectedFile(entry.path, str(error), failed=True)
                 continue
-            found += lines.cases(taken)
+            found += lines.cases(used_keys)
             yield from lines.rejected
-            yield Rejected(entry.path, tr_lazy("Read as the list of regions."), failed=False)
+            yield RejectedFile(entry.path, tr_lazy("Read as the list of regions."), failed=False)
         # A scan is read once, so its cases go together.
         order = {scan: place for place, scan in enumerate(scans.found)}
         found.sort(key=lambda pair: order[pair[0]])
-        for _, together in groupby(found, key=lambda pair: pair[0]):
-            yield from (case for _, case in together)
-        yield from unused_files(
-            scans, {scan for scan, _ in found}, tr_lazy("No region of the list lies in it.")
-        )
+        for _, group in groupby(found, key=lambda pair: pair[0]):
+            yield from (case for _, case in group)
+        yield from unused_files(scans, {scan for scan, _ in found}, tr_lazy("The list has no region in it."))
 
 
-def _is_regions(header: list[str]) -> bool:
-    shaped = column_named(header, *_POLYGON) is not None or all(
+def _has_region_columns(header: list[str]) -> bool:
+    has_shape = column_named(header, *_POLYGON) is not None or all(
         column_named(header, *names) is not None for names in _BOX
     )
-    return shaped and all(column_named(header, *names) is not None for names in (_SCAN, _FINDING))
+    return has_shape and all(column_named(header, *names) is not None for names in (_SCAN, _FINDING))
 
 
 @dataclass
-class _Lines:
+class _RegionTable:
     """The regions of one table."""
 
     text: CsvText
     name: str
-    scans: Scans
-    rejected: list[Rejected] = field(default_factory=list)
+    scans: ScanIndex
+    rejected: list[RejectedFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         header = self.text.header
         known = [_SCAN, _ROW, _SLICE, _FINDING, _PATIENT, _POLYGON, *_BOX, ("case_id",)]
-        taken = {column_named(header, *names) for names in known}
-        self._others = [place for place in range(len(header)) if place not in taken]
+        used_keys = {column_named(header, *names) for names in known}
+        self._others = [place for place in range(len(header)) if place not in used_keys]
         for failed in self.text.failed:
             self._reject(failed.line, failed.reason)
 
-    def cases(self, taken: set[str]) -> list[tuple[Scan, FoundCase]]:
+    def cases(self, used_keys: set[str]) -> list[tuple[Scan, FoundCase]]:
         """Each region with its scan; what is wrong with the others goes to ``rejected``.
 
         ``taken``: keys there are already; those of the regions are added.
@@ -126,22 +127,22 @@ class _Lines:
         for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
             try:
                 scan, case = self._case(row, number)
-                if case.key in taken:
+                if case.key in used_keys:
                     raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
-            taken.add(case.key)
+            used_keys.add(case.key)
             out.append((scan, case))
         return out
 
     def _case(self, row: list[str], number: int) -> tuple[Scan, FoundCase]:
-        said, place = self._cell(row, _SCAN), self._cell(row, _ROW)
-        name = f"{said}[{place}]" if place else said
-        scan = self.scans.named(name)
+        scan_name, place = self._cell(row, _SCAN), self._cell(row, _ROW)
+        name = f"{scan_name}[{place}]" if place else scan_name
+        scan = self.scans.find(name)
         if scan is None:
-            raise BadInput(tr_lazy("it names the scan '{name}', which is not there", name=name))
-        region = self._region(row, scan, said)
+            raise BadInput(tr_lazy("it names the scan '{name}', which does not exist", name=name))
+        region = self._region(row, scan, scan_name)
         header = self.text.header
         return scan, FoundCase(
             self._cell(row, ("case_id",)) or f"{self.name}#{number}",
@@ -155,31 +156,31 @@ class _Lines:
             slices=scan.slices,
         )
 
-    def _region(self, row: list[str], scan: Scan, said: str) -> Region:
-        slice_at = self._slice(row, scan, said)
-        drawn = self._cell(row, _POLYGON)
-        if drawn:
-            return _polygon(drawn, slice_at)
+    def _region(self, row: list[str], scan: Scan, scan_name: str) -> Region:
+        slice_at = self._slice(row, scan, scan_name)
+        points = self._cell(row, _POLYGON)
+        if points:
+            return _polygon(points, slice_at)
         x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
         if not (width >= 1 and height >= 1):
             raise BadInput(
                 tr_lazy("a region of {width:g} x {height:g} pixels is empty", width=width, height=height)
             )
-        if not all(abs(one) < _FARTHEST for one in (x, y, width, height)):
-            raise BadInput(tr_lazy("a region cannot lie at {x:g}, {y:g}", x=x, y=y))
+        if not all(abs(one) < _MAX_COORDINATE for one in (x, y, width, height)):
+            raise BadInput(tr_lazy("a region at {x:g}, {y:g} is not possible", x=x, y=y))
         box = Region(round(x), round(y), round(width), round(height), None, slice_at)
         if scan.shape is not None:
             box.clipped(scan.shape[1], scan.shape[2])
         return box
 
-    def _slice(self, row: list[str], scan: Scan, said: str) -> int | None:
+    def _slice(self, row: list[str], scan: Scan, scan_name: str) -> int | None:
         cell = self._cell(row, _SLICE)
         if scan.shape is None:
             return None
         if not cell:
-            own = [place for place, (path, _) in enumerate(scan.slices) if _is_file(path, said)]
+            own = [place for place, (path, _) in enumerate(scan.slices) if _is_file(path, scan_name)]
             if len(own) != 1:
-                raise BadInput("it does not say on which slice it lies (column 'slice', counted from 0)")
+                raise BadInput("its slice is missing (column 'slice', counted from 0)")
             return own[0]
         number = table_number(cell, "slice")
         if number not in range(scan.shape[0]):
@@ -198,7 +199,7 @@ class _Lines:
 
     def _reject(self, line: int, reason: str) -> None:
         self.rejected.append(
-            Rejected(
+            RejectedFile(
                 f"{self.name}:{line}",
                 tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
                 failed=True,
@@ -206,8 +207,8 @@ class _Lines:
         )
 
 
-def _is_file(path: str, said: str) -> bool:
-    return said.casefold() in (path.casefold(), PurePosixPath(path).name.casefold())
+def _is_file(path: str, scan_name: str) -> bool:
+    return scan_name.casefold() in (path.casefold(), PurePosixPath(path).name.casefold())
 
 
 def _polygon(text: str, slice_at: int | None) -> Region:
@@ -222,8 +223,8 @@ def _polygon(text: str, slice_at: int | None) -> Region:
     except (ValueError, TypeError, RecursionError):
         raise BadInput("its polygon is not written as 'x y; x y; ...' or [[x, y], ...]") from None
     corners = [axis for point in points for axis in point]
-    if not 3 <= len(points) <= MAX_POINTS or not all(abs(axis) < _FARTHEST for axis in corners):
-        raise BadInput("its polygon needs three corners or more, in pixels")
+    if not 3 <= len(points) <= MAX_POINTS or not all(abs(axis) < _MAX_COORDINATE for axis in corners):
+        raise BadInput("its polygon needs at least three corners, in pixels")
     left, top = int(min(x for x, _ in points) // 1), int(min(y for _, y in points) // 1)
     width = max(1, int(-(-max(x for x, _ in points) // 1)) - left)
     height = max(1, int(-(-max(y for _, y in points) // 1)) - top)

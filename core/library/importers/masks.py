@@ -13,7 +13,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 
 #: Share of pixels between black and white that a mask may have: JPEG blurs its edges.
-_MOST_BETWEEN = 0.05
+_MAX_GREY_SHARE = 0.05
 
 
 def read_mask(
@@ -31,9 +31,9 @@ def read_mask(
         check_mask_size(path, grey.shape, size)
     top = float(grey.max())
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
-    if between > _MOST_BETWEEN * grey.size:
+    if between > _MAX_GREY_SHARE * grey.size:
         raise BadInput(
-            tr_lazy("'{path}' is an image of many greys, not a mask.", path=path),
+            tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
             "A mask is black and white.",
         )
     marked: npt.NDArray[np.bool_] = grey > top / 2

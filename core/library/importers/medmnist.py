@@ -19,7 +19,7 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -27,7 +27,7 @@ SPLITS = ("train", "val", "test")
 NAMES = "label_names"
 
 _COLOURS = (1, 3)
-_NAMED = 6
+_MAX_LISTED = 6
 
 
 class MedMNISTImporter(Importer):
@@ -52,7 +52,7 @@ class MedMNISTImporter(Importer):
         with ImageReader() as reader:
             try:
                 file = reader.array_file(source.address(files[0].path))
-                shapes = {split: file.header(f"{split}_images").shape for split in _parts(file)}
+                shapes = {split: file.header(f"{split}_images").shape for split in _splits_of(file)}
             except BadInput as error:
                 # Scanning tells the user what is wrong, which "of no known kind" would not.
                 return Recognition(0.1, error.message)
@@ -70,7 +70,7 @@ class MedMNISTImporter(Importer):
             0.95, tr_lazy("{what} of {size} in {shapes}.", what=what, size=size, shapes=", ".join(shapes))
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each row of the image arrays; the finding is its label."""
         yield from ignored_files(source)
         with ImageReader() as reader:
@@ -78,17 +78,17 @@ class MedMNISTImporter(Importer):
                 reporter.check_cancelled()
                 name = source.label(entry.path)
                 if not _is_array_file(source, entry):
-                    yield Rejected(name, tr_lazy("Not an array file."), failed=False)
+                    yield RejectedFile(name, tr_lazy("Not an array file."), failed=False)
                     continue
                 try:
                     file = reader.array_file(source.address(entry.path))
-                    parts = _parts(file)
+                    parts = _splits_of(file)
                 except BadInput as error:
                     if source.kind == "file":
                         raise
-                    yield Rejected(name, str(error), failed=True)
+                    yield RejectedFile(name, str(error), failed=True)
                     continue
-                yield from _told(file, parts, entry.path, name)
+                yield from _cases_of_file(file, parts, entry.path, name)
 
 
 def _is_array_file(source: Source, entry: Entry) -> bool:
@@ -106,7 +106,7 @@ def _is_volumes(shape: tuple[int, ...]) -> bool:
     return deep and shape[1] > 0 and 0 < math.prod(shape[2:4]) <= MAX_PIXELS
 
 
-def _parts(file: ArrayFile) -> list[str]:
+def _splits_of(file: ArrayFile) -> list[str]:
     """The splits whose images the file holds.
 
     Raises:
@@ -114,10 +114,10 @@ def _parts(file: ArrayFile) -> list[str]:
     """
     parts = [split for split in SPLITS if f"{split}_images" in file.names]
     if not parts:
-        held = ", ".join(file.names[:_NAMED]) or tr_lazy("none")
+        held = ", ".join(file.names[:_MAX_LISTED]) or tr_lazy("none")
         raise BadInput(
             tr_lazy(
-                "'{file}' holds no array called train_images, val_images or test_images (but {held}).",
+                "'{file}' contains no array called train_images, val_images or test_images (but {held}).",
                 file=file.name,
                 held=held,
             ),
@@ -126,11 +126,13 @@ def _parts(file: ArrayFile) -> list[str]:
     return parts
 
 
-def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[FoundCase | Rejected]:
+def _cases_of_file(
+    file: ArrayFile, parts: list[str], path: str, name: str
+) -> Iterator[FoundCase | RejectedFile]:
     """The cases of one array file, then what gave none."""
     used = {NAMES} | {f"{split}_{what}" for split in parts for what in ("images", "labels")}
     rejected = [
-        Rejected(f"{name}!{array}", tr_lazy("Neither images nor their labels."), failed=False)
+        RejectedFile(f"{name}!{array}", tr_lazy("Neither images nor their labels."), failed=False)
         for array in file.names
         if array not in used
     ]
@@ -141,14 +143,14 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
             if not (_is_images(shape) or _is_volumes(shape)):
                 raise BadInput(
                     tr_lazy(
-                        "'{array}' holds neither images nor volumes: its shape is {shape}.",
+                        "'{array}' contains neither images nor volumes: its shape is {shape}.",
                         array=array,
                         shape=shape,
                     )
                 )
             findings = _findings(file, split, shape[0])
         except BadInput as error:
-            rejected.append(Rejected(f"{name}!{array}", str(error), failed=True))
+            rejected.append(RejectedFile(f"{name}!{array}", str(error), failed=True))
             continue
         for row in range(shape[0]):
             key = f"{array}[{row}]"

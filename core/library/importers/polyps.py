@@ -12,8 +12,8 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from semblance.core.library.importers.referenced_scans import Scan, Scans, find_scans, unused_files
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -53,7 +53,7 @@ class PolypsImporter(Importer):
 
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where a table lists polyp candidates."""
-        tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
+        tables = [entry for entry in source.entries() if is_table_with(source, entry, _has_candidate_columns)]
         if not tables:
             return None
         others = len(source.entries()) - len(tables)
@@ -70,97 +70,97 @@ class PolypsImporter(Importer):
             ),
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each candidate, those of one scan together; unused scans are rejected."""
         yield from ignored_files(source)
-        tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
+        tables = [entry for entry in source.entries() if is_table_with(source, entry, _has_candidate_columns)]
         if not tables:
             raise BadInput(
                 tr_lazy(
-                    "'{source}' holds no CSV of candidates with the columns patient, view and polyp.",
+                    "'{source}' contains no CSV of candidates with the columns patient, view and polyp.",
                     source=source.path,
                 ),
-                "Name its columns so, or import it as another kind.",
+                "Name its columns this way, or import it as another kind.",
             )
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
         yield from scans.rejected
         used: dict[Scan | None, list[FoundCase]] = {}
-        taken: set[str] = set()
+        used_keys: set[str] = set()
         features: tuple[str, ...] | None = None
         for entry in tables:
             name = source.label(entry.path)
             try:
-                lines = _Lines(read_csv(source.read(entry.path), name), entry.path, name, scans)
+                lines = _CandidateTable(read_csv(source.read(entry.path), name), entry.path, name, scans)
             except BadInput as error:
                 if source.kind == "file":
                     raise
-                yield Rejected(entry.path, str(error), failed=True)
+                yield RejectedFile(entry.path, str(error), failed=True)
                 continue
             if features is not None and lines.features != features:
                 reason = tr_lazy(
-                    "Its columns of features differ from those of the list before; import it by itself."
+                    "Its columns of features differ from those of the previous list. Import it separately."
                 )
-                yield Rejected(entry.path, reason, failed=True)
+                yield RejectedFile(entry.path, reason, failed=True)
                 continue
             features = lines.features
-            for scan, case in lines.cases(taken):
+            for scan, case in lines.cases(used_keys):
                 used.setdefault(scan, []).append(case)
             yield from lines.rejected
             if None not in used:
-                yield Rejected(entry.path, tr_lazy("Read as the list of candidates."), failed=False)
+                yield RejectedFile(entry.path, tr_lazy("Read as the list of candidates."), failed=False)
         for cases in sorted(used.values(), key=lambda cases: cases[0].path):
             yield from cases
         with_cases = {scan for scan in used if scan is not None}
-        yield from unused_files(scans, with_cases, tr_lazy("No candidate of the list lies in it."))
+        yield from unused_files(scans, with_cases, tr_lazy("The list has no candidate in it."))
 
 
-def is_list(source: Source, entry: Entry, wanted: Callable[[list[str]], bool]) -> bool:
+def is_table_with(source: Source, entry: Entry, accepts: Callable[[list[str]], bool]) -> bool:
     """Whether an entry is a CSV with a header that ``wanted`` takes."""
     if PurePosixPath(source.label(entry.path)).suffix.lower() not in (".csv", ".tsv"):
         return False
     try:
-        return wanted(header_of(source.head(entry.path)))
+        return accepts(header_of(source.head(entry.path)))
     except BadInput:
         return False
 
 
-def _is_candidates(header: list[str]) -> bool:
+def _has_candidate_columns(header: list[str]) -> bool:
     return all(column_named(header, *names) is not None for names in (_PATIENT, _VIEW, _POLYP))
 
 
 @dataclass
-class _Lines:
+class _CandidateTable:
     """The candidates of one table."""
 
     text: CsvText
     path: str
     name: str
-    scans: Scans
-    rejected: list[Rejected] = field(default_factory=list)
+    scans: ScanIndex
+    rejected: list[RejectedFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         known = (_PATIENT, _VIEW, _POLYP, _SCAN, _ROW, _GEODESIC, _SIZE, ("case_id",))
-        taken = {column_named(self.text.header, *names) for names in known}
-        taken |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
-        others = [place for place in range(len(self.text.header)) if place not in taken]
-        self._features = [place for place in others if self._is_numbers(place)]
-        self._words = [place for place in others if place not in self._features]
+        used_keys = {column_named(self.text.header, *names) for names in known}
+        used_keys |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
+        others = [place for place in range(len(self.text.header)) if place not in used_keys]
+        self._feature_columns = [place for place in others if self._is_number_column(place)]
+        self._text_columns = [place for place in others if place not in self._feature_columns]
         self._patients: dict[str, int] = {}
-        self._of_polyp: dict[str, set[str]] = {}
+        self._patients_of_polyp: dict[str, set[str]] = {}
         for row in self.text.rows:
             patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
             self._patients.setdefault(patient, len(self._patients) + 1)
             if polyp:
-                self._of_polyp.setdefault(polyp, set()).add(patient)
+                self._patients_of_polyp.setdefault(polyp, set()).add(patient)
         for failed in self.text.failed:
             self._reject(failed.line, failed.reason)
 
     @property
     def features(self) -> tuple[str, ...]:
         """The columns of ready features."""
-        return tuple(self.text.header[place] for place in self._features)
+        return tuple(self.text.header[place] for place in self._feature_columns)
 
-    def cases(self, taken: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
+    def cases(self, used_keys: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
         """Each candidate with the scan it lies in; what is wrong with the others goes to ``rejected``.
 
         ``taken``: keys there are already; those of the candidates are added.
@@ -169,23 +169,23 @@ class _Lines:
             try:
                 scan = self._scan(row)
                 case = self._case(row, number, scan)
-                if case.key in taken:
+                if case.key in used_keys:
                     raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
-            taken.add(case.key)
+            used_keys.add(case.key)
             yield scan, case
 
     def _case(self, row: list[str], number: int, scan: Scan | None) -> FoundCase:
         patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
         if not patient:
-            raise BadInput("no patient is named")
-        said = self._cell(row, _VIEW)
-        view = _VIEWS.get(said.casefold())
+            raise BadInput("the patient is missing")
+        written_view = self._cell(row, _VIEW)
+        view = _VIEWS.get(written_view.casefold())
         if view is None:
-            raise BadInput(tr_lazy("'{said}' is no view: write prone or supine", said=said))
-        attributes = {self.text.header[place]: row[place] for place in self._words if row[place]}
+            raise BadInput(tr_lazy("'{view}' is not a view: write prone or supine", view=written_view))
+        attributes = {self.text.header[place]: row[place] for place in self._text_columns if row[place]}
         attributes |= {"view": view}
         attributes |= {"polyp": polyp} if polyp else {}
         geodesic = self._number(row, _GEODESIC)
@@ -193,19 +193,19 @@ class _Lines:
             if not 0.0 <= geodesic <= 1.0:
                 raise BadInput(
                     tr_lazy(
-                        "the geodesic position {geodesic:g} does not lie in 0 (rectum) to 1 (caecum)",
+                        "the geodesic position {geodesic:g} is not between 0 (rectum) and 1 (caecum)",
                         geodesic=geodesic,
                     )
                 )
             attributes["geodesic"] = f"{geodesic:g}"
         size = self._number(row, _SIZE)
         if size is not None and not 0 < size < 1000:
-            raise BadInput(tr_lazy("a size of {size:g} mm cannot be", size=size))
+            raise BadInput(tr_lazy("a size of {size:g} mm is not possible", size=size))
         attributes |= {} if size is None else {"diameter_mm": f"{size:g}"}
-        values = tuple(table_number(row[place], self.text.header[place]) for place in self._features)
+        values = tuple(table_number(row[place], self.text.header[place]) for place in self._feature_columns)
         key = self._cell(row, ("case_id",)) or f"{self.name}#{number}"
         if scan is None and not values:
-            raise BadInput("it names no scan, and has no features of its own")
+            raise BadInput("it names no scan and has no features")
         return FoundCase(
             key,
             self.path if scan is None else scan.path,
@@ -224,7 +224,7 @@ class _Lines:
         """Never the patient's own name: findings are shown in reports."""
         if not polyp:
             return FALSE_POSITIVE
-        if len(self._of_polyp[polyp]) == 1:
+        if len(self._patients_of_polyp[polyp]) == 1:
             return f"polyp {polyp}"
         return f"polyp {polyp} of patient {self._patients[patient]}"
 
@@ -236,18 +236,18 @@ class _Lines:
         """
         if not self.scans.found:
             return None
-        said, place = self._cell(row, _SCAN), self._cell(row, _ROW)
-        if said:
-            names = [f"{said}[{place}]"] if place else [said]
-            found = self.scans.named(*names)
+        scan_name, place = self._cell(row, _SCAN), self._cell(row, _ROW)
+        if scan_name:
+            names = [f"{scan_name}[{place}]"] if place else [scan_name]
+            found = self.scans.find(*names)
             if found is None:
-                raise BadInput(tr_lazy("it names the scan '{names}', which is not there", names=names[0]))
+                raise BadInput(tr_lazy("it names the scan '{names}', which does not exist", names=names[0]))
         else:
             patient, view = self._cell(row, _PATIENT), self._cell(row, _VIEW)
             names = [f"{patient}{mark}{view}" for mark in "/_-. "]
-            found = self.scans.found[0] if len(self.scans.found) == 1 else self.scans.named(*names)
+            found = self.scans.found[0] if len(self.scans.found) == 1 else self.scans.find(*names)
             if found is None:
-                raise BadInput("it does not say in which scan it lies (column 'scan')")
+                raise BadInput("its scan is missing (column 'scan')")
         if found.shape is None:
             raise BadInput(tr_lazy("'{found}' is a single image, not a volume", found=found.path))
         return found
@@ -269,10 +269,10 @@ class _Lines:
                     shape3=scan.shape[2],
                 )
             )
-        wide = _BOX if size is None else size + _MARGIN
+        box_mm = _BOX if size is None else size + _MARGIN
         first, sides = [], []
         for at, side, mm in zip((z, y, x), scan.shape, scan.spacing or (1.0, 1.0, 1.0), strict=True):
-            half = max(0, round((wide / mm - 1) / 2))
+            half = max(0, round((box_mm / mm - 1) / 2))
             middle = min(max(math.floor(at + 0.5), 0), side - 1)
             # As far on either side, so that the middle of the box stays the position.
             half = min(half, middle, side - 1 - middle)
@@ -289,7 +289,7 @@ class _Lines:
                 return scan.voxel_of(x, y, z) if names is _MM else (z, y, x)
         raise BadInput("its position is missing (x_mm, y_mm, z_mm, or x, y, z in voxels)")
 
-    def _is_numbers(self, place: int) -> bool:
+    def _is_number_column(self, place: int) -> bool:
         cells = [row[place] for row in self.text.rows if row[place].casefold() not in _MISSING]
         numbers = sum(_float(cell) is not None for cell in cells)
         return bool(cells) and 2 * numbers > len(cells)
@@ -304,7 +304,7 @@ class _Lines:
 
     def _reject(self, line: int, reason: str) -> None:
         self.rejected.append(
-            Rejected(
+            RejectedFile(
                 f"{self.name}:{line}",
                 tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
                 failed=True,

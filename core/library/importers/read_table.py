@@ -61,18 +61,18 @@ def read_table(where: Path | str | bytes, name: str = "") -> Table:
         BadInput: missing, not UTF-8 CSV, no column of numbers, no finding, or no row that can be used.
     """
     if isinstance(where, bytes):
-        return _Reading(read_csv(where, name), name).table()
+        return _TableReader(read_csv(where, name), name).table()
     name = name or str(where)
-    return _Reading(read_csv(read_file(Path(where), name), name), name).table()
+    return _TableReader(read_csv(read_file(Path(where), name), name), name).table()
 
 
-class _Reading:
+class _TableReader:
     """One table under way: which columns are what, which rows are lost."""
 
     def __init__(self, text: CsvText, name: str) -> None:
         self.text, self.name = text, name
         self.header = text.header
-        self.lost: dict[int, str] = {}
+        self.failed_rows: dict[int, str] = {}
         if not text.rows:
             first = (
                 tr_lazy(" (line {line}: {reason})", line=text.failed[0].line, reason=text.failed[0].reason)
@@ -80,12 +80,12 @@ class _Reading:
                 else ""
             )
             raise BadInput(
-                tr_lazy("'{name}' holds no row that can be used{first}.", name=name, first=first),
+                tr_lazy("'{name}' contains no row that can be used{first}.", name=name, first=first),
                 "Check that it is the right file.",
             )
         if all(_number(cell) is not None for cell in self.header):
             raise BadInput(
-                tr_lazy("'{name}' has no header row: its first line holds numbers.", name=name),
+                tr_lazy("'{name}' has no header row: its first line contains numbers.", name=name),
                 "Add a first line that names the columns.",
             )
         cells = list(zip(*text.rows, strict=True))
@@ -105,12 +105,12 @@ class _Reading:
             filled = sum(cell.lower() not in _MISSING for cell in cells)
             words = sum(_number(cells[row]) is None for row in bad)
             if filled == 0:
-                left_out.append((column, tr_lazy("the column holds no value")))
+                left_out.append((column, tr_lazy("the column contains no value")))
             elif 2 * words > filled:
                 attributes[column] = cells
             else:
                 numbers[column] = values
-                self._lose(column, cells, bad)
+                self._fail_rows(column, cells, bad)
         if not numbers:
             raise BadInput(
                 tr_lazy(
@@ -118,12 +118,12 @@ class _Reading:
                     name=self.name,
                     finding_column=finding_column,
                 ),
-                "A table's features are numbers; words can only be findings and attributes.",
+                "Features of a table are numbers. Text can only be a finding or an attribute.",
             )
         case_ids = self._case_ids(case_column)
-        kept = [row for row in range(len(self.text.rows)) if row not in self.lost]
+        usable = [row for row in range(len(self.text.rows)) if row not in self.failed_rows]
         failed = self._failed()
-        if not kept:
+        if not usable:
             raise BadInput(
                 tr_lazy(
                     "No row of '{name}' can be used; line {line}: {reason}.",
@@ -134,7 +134,7 @@ class _Reading:
                 LEAVE_EMPTY,
             )
         findings = self.cells[finding_column]
-        if not any(findings[row] for row in kept):
+        if not any(findings[row] for row in usable):
             raise BadInput(
                 tr_lazy(
                     "'{name}' has no finding: its column '{finding_column}' is empty.",
@@ -146,13 +146,13 @@ class _Reading:
         patients = self.cells[patient_column] if patient_column else None
         return Table(
             self.name,
-            np.stack(list(numbers.values()), axis=1)[kept],
+            np.stack(list(numbers.values()), axis=1)[usable],
             tuple(numbers),
             finding_column,
-            [findings[row] or None for row in kept],
-            [case_ids[row] for row in kept],
-            None if patients is None else [patients[row] or None for row in kept],
-            {column: [cells[row] for row in kept] for column, cells in attributes.items()},
+            [findings[row] or None for row in usable],
+            [case_ids[row] for row in usable],
+            None if patients is None else [patients[row] or None for row in usable],
+            {column: [cells[row] for row in usable] for column, cells in attributes.items()},
             failed,
             left_out,
         )
@@ -171,18 +171,19 @@ class _Reading:
             worded = [c for c in candidates[:-1] if not _mostly_numbers(self.cells[c])]
             raise BadInput(
                 tr_lazy(
-                    "'{name}' has no finding: no column is named 'label', and the last one, '{last}', holds "
-                    "measurements.",
+                    "'{name}' has no finding: no column is named 'label', and the last column '{last}' "
+                    "contains measurements.",
                     name=self.name,
                     last=last,
                 )
                 if last
                 else tr_lazy(
-                    "'{name}' has no finding: it has no column named 'label', nor any other.", name=self.name
+                    "'{name}' has no finding: it has no column named 'label' and no other column.",
+                    name=self.name,
                 ),
                 tr_lazy("Rename the column '{worded}' to 'label', or move it to the end.", worded=worded[0])
                 if worded
-                else tr_lazy("Name the column with it 'label', or move it to the end."),
+                else tr_lazy("Name the column with the finding 'label', or move it to the end."),
             )
         return last
 
@@ -193,7 +194,7 @@ class _Reading:
             return False
         return any(value % 1 for value in numbers) or len(numbers) > max(_FINDINGS, len(cells) / 5)
 
-    def _lose(self, column: str, cells: tuple[str, ...], bad: list[int]) -> None:
+    def _fail_rows(self, column: str, cells: tuple[str, ...], bad: list[int]) -> None:
         for row in bad:
             value = _number(cells[row])
             shown = cells[row] if len(cells[row]) <= 40 else cells[row][:40] + "…"
@@ -205,35 +206,35 @@ class _Reading:
                 reason = tr_lazy("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
             else:
                 reason = tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
-            self.lost.setdefault(row, reason)
+            self.failed_rows.setdefault(row, reason)
 
     def _case_ids(self, column: str | None) -> list[str]:
-        given = self.cells[column] if column else ("",) * len(self.text.rows)
-        taken: set[str] = set()
+        written_ids = self.cells[column] if column else ("",) * len(self.text.rows)
+        used_ids: set[str] = set()
         ids: list[str] = []
-        for row, (cell, number) in enumerate(zip(given, self.text.numbers, strict=True)):
+        for row, (cell, number) in enumerate(zip(written_ids, self.text.numbers, strict=True)):
             case_id = cell or f"row{number}"
-            if case_id in taken:
-                self.lost.setdefault(
+            if case_id in used_ids:
+                self.failed_rows.setdefault(
                     row, tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
                 )
-            taken.add(case_id)
+            used_ids.add(case_id)
             ids.append(case_id)
         return ids
 
     def _failed(self) -> list[FailedRow]:
-        lost = [FailedRow(self.text.lines[row], reason) for row, reason in self.lost.items()]
-        return sorted(self.text.failed + lost, key=lambda failed: failed.line)
+        failed_rows = [FailedRow(self.text.lines[row], reason) for row, reason in self.failed_rows.items()]
+        return sorted(self.text.failed + failed_rows, key=lambda failed: failed.line)
 
 
 def _numbers(cells: Sequence[str]) -> tuple[npt.NDArray[np.float64], list[int]]:
     """Values, and the rows that hold no number that can be used."""
     try:
         values = np.array(list(map(float, cells)))
-        plain = not any("_" in cell for cell in cells)
+        parsed = not any("_" in cell for cell in cells)
     except ValueError:
-        plain = False
-    if not plain:
+        parsed = False
+    if not parsed:
         read = [math.nan if cell.lower() in _MISSING else _number(cell) for cell in cells]
         values = np.array([math.inf if value is None else value for value in read])
     return values, np.flatnonzero(np.abs(values) > _LARGEST).tolist()

@@ -17,12 +17,18 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
-from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.dicom_series import (
+    HEADER_TAGS,
+    Instance,
+    InstanceGroup,
+    group_instances,
+    read_instance,
+)
+from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
-_NO_SCANS = ("mask", "label", "segment", "seg_")
+_LABEL_ARRAYS = ("mask", "label", "segment", "seg_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +64,10 @@ class Scan:
         if self.spacing is None:
             raise BadInput(
                 tr_lazy(
-                    "'{names}' does not tell its spacing, so a position in mm cannot be found in it",
+                    "'{names}' has no spacing, so a position in mm cannot be found in it",
                     names=self.names[0],
                 ),
-                "Give x, y and z in voxels, or put an array 'spacing' beside the volume.",
+                "Give x, y and z in voxels, or add an array 'spacing' to the file of the volume.",
             )
         if self.plane is None:
             return z / self.spacing[0], y / self.spacing[1], x / self.spacing[2]
@@ -70,11 +76,11 @@ class Scan:
 
 
 @dataclass
-class Scans:
+class ScanIndex:
     """All scans of a source, and the files that are none."""
 
     found: list[Scan] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedFile] = field(default_factory=list)
     _by_name: dict[str, list[Scan]] = field(default_factory=dict)
 
     def add(self, scan: Scan) -> None:
@@ -83,7 +89,7 @@ class Scans:
         for name in dict.fromkeys(name.casefold() for name in scan.names):
             self._by_name.setdefault(name, []).append(scan)
 
-    def named(self, *names: str) -> Scan | None:
+    def find(self, *names: str) -> Scan | None:
         """The scan called by the first of ``names`` that any is called by.
 
         Raises:
@@ -92,15 +98,17 @@ class Scans:
         for name in names:
             scans = self._by_name.get(name.strip().replace("\\", "/").removeprefix("./").casefold(), [])
             if len(scans) > 1:
-                raise BadInput(tr_lazy("'{name}' may mean {n} scans of the source", name=name, n=len(scans)))
+                raise BadInput(
+                    tr_lazy("{n} scans of the source have the name '{name}'", name=name, n=len(scans))
+                )
             if scans:
                 return scans[0]
         return None
 
 
-def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> Scans:
+def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> ScanIndex:
     """The scans among ``entries``; headers are read, nothing is decoded."""
-    scans = Scans()
+    scans = ScanIndex()
     instances: list[Instance] = []
     with ImageReader() as reader:
         for number, entry in enumerate(entries):
@@ -112,52 +120,52 @@ def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> 
                 scans.add(Scan(entry.path, _file_names(entry.path)))
             else:
                 _dicom(source, entry.path, instances, scans)
-    for group in grouped(instances):
+    for group in group_instances(instances):
         scans.add(_series(group))
     return scans
 
 
-def unused_files(scans: Scans, used: set[Scan], what: str) -> Iterator[Rejected]:
+def unused_files(scans: ScanIndex, used: set[Scan], what: str) -> Iterator[RejectedFile]:
     """Every file of the scans that gave no case; ``what`` says why."""
-    taken = {path for scan in used for path in scan.paths}
-    told: set[str] = set()
+    used_paths = {path for scan in used for path in scan.paths}
+    reported: set[str] = set()
     for scan in scans.found:
         for path in scan.paths:
-            if path not in taken and path not in told:
-                told.add(path)
-                yield Rejected(path, what, failed=False)
+            if path not in used_paths and path not in reported:
+                reported.add(path)
+                yield RejectedFile(path, what, failed=False)
 
 
-def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -> None:
+def _dicom(source: Source, path: str, instances: list[Instance], scans: ScanIndex) -> None:
     try:
         head = source.head(path)
         if sniff(head) != DICOM:
             scans.rejected.append(
-                Rejected(path, tr_lazy("Neither a scan nor a table of regions."), failed=False)
+                RejectedFile(path, tr_lazy("Neither a scan nor a table of regions."), failed=False)
             )
             return
         with source.stream(path) as file:
             opened = open_dicom(file, source.label(path), (*HEADER_TAGS, "DirectoryRecordSequence"))
-            instance = instance_of(
+            instance = read_instance(
                 path, opened.dataset, pixels=bool(opened.pixels), pseudonyms=source.pseudonyms
             )
     except BadInput as error:
-        scans.rejected.append(Rejected(path, str(error), failed=True))
+        scans.rejected.append(RejectedFile(path, str(error), failed=True))
         return
     if instance.pixels:
         instances.append(instance)
     else:
-        scans.rejected.append(Rejected(path, tr_lazy("A DICOM object without pixels."), failed=False))
+        scans.rejected.append(RejectedFile(path, tr_lazy("A DICOM object without pixels."), failed=False))
 
 
-def _series(group: Group) -> Scan:
+def _series(group: InstanceGroup) -> Scan:
     first = group.instances[0]
     planes = [one.plane for one in group.instances if one.plane is not None]
     rows, columns, _ = first.size
     names = [group.key, first.series, *_folder_names(group)]
     for one in group.instances:
         names += _file_names(one.path)
-    between = distance_between(planes) if len(planes) == len(group.instances) > 1 else None
+    slice_distance = distance_between(planes) if len(planes) == len(group.instances) > 1 else None
     in_plane = planes[0].spacing if planes else None
     depth = len(group.instances) if group.is_volume else first.frames
     return Scan(
@@ -165,13 +173,13 @@ def _series(group: Group) -> Scan:
         tuple(name for name in names if name),
         slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
         shape=(depth, rows, columns) if depth > 1 else None,
-        spacing=None if between is None or in_plane is None else (between, *in_plane),
+        spacing=None if slice_distance is None or in_plane is None else (slice_distance, *in_plane),
         plane=planes[0] if planes else None,
         patient=first.patient,
     )
 
 
-def _folder_names(group: Group) -> list[str]:
+def _folder_names(group: InstanceGroup) -> list[str]:
     folders = {PurePosixPath(one.path).parent for one in group.instances}
     if len(folders) != 1 or not group.is_volume:
         return []
@@ -184,41 +192,41 @@ def _file_names(path: str) -> tuple[str, ...]:
     return path, parts.name, parts.stem
 
 
-def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> None:
+def _arrays(source: Source, path: str, reader: ImageReader, scans: ScanIndex) -> None:
     try:
         file = reader.array_file(source.address(path))
-        volumes = {name: file.header(name).shape for name in file.names if _may_be_scans(file, name)}
+        volumes = {name: file.header(name).shape for name in file.names if _may_hold_scans(file, name)}
         spacing = file.read(SPACING) if SPACING in file.names else None
     except BadInput as error:
-        scans.rejected.append(Rejected(path, str(error), failed=True))
+        scans.rejected.append(RejectedFile(path, str(error), failed=True))
         return
     if not volumes:
         reason = tr_lazy("An array file without volumes (slices x rows x columns).")
-        scans.rejected.append(Rejected(path, reason, failed=True))
+        scans.rejected.append(RejectedFile(path, reason, failed=True))
     for name, shape in volumes.items():
         # Of one array its file's name will do.
-        own = [f"{one}!{name}" for one in _file_names(path)] + [name]
-        own += _file_names(path) if len(volumes) == 1 else []
-        several = len(shape) == 4 and shape[3] != 1
-        for row in range(shape[0] if several else 1):
-            names = [f"{one}[{row}]" for one in own] if several else own
-            if several and shape[0] == 1:
-                names += own
-            depth, height, width = shape[1:4] if several else shape[:3]
+        array_names = [f"{one}!{name}" for one in _file_names(path)] + [name]
+        array_names += _file_names(path) if len(volumes) == 1 else []
+        is_batch = len(shape) == 4 and shape[3] != 1
+        for row in range(shape[0] if is_batch else 1):
+            names = [f"{one}[{row}]" for one in array_names] if is_batch else array_names
+            if is_batch and shape[0] == 1:
+                names += array_names
+            depth, height, width = shape[1:4] if is_batch else shape[:3]
             scans.add(
                 Scan(
                     path,
                     tuple(names),
                     name,
-                    row if several else None,
+                    row if is_batch else None,
                     shape=(depth, height, width),
                     spacing=None if spacing is None else stored_spacing(spacing, row),
                 )
             )
 
 
-def _may_be_scans(file: ArrayFile, name: str) -> bool:
+def _may_hold_scans(file: ArrayFile, name: str) -> bool:
     shape = file.header(name).shape
-    if 0 in shape or any(word in name.casefold() for word in _NO_SCANS):
+    if 0 in shape or any(word in name.casefold() for word in _LABEL_ARRAYS):
         return False
     return is_volume_shape(shape) or (len(shape) == 4 and is_volume_shape(shape[1:]))

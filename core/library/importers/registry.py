@@ -47,7 +47,7 @@ def get_importer(kind: str) -> Importer:
             return importer()
     raise BadArguments(
         tr_lazy("There is no kind of source called '{kind}'.", kind=kind),
-        tr_lazy("Choose one of auto, {value}.", value=_kinds()),
+        tr_lazy("Choose one of auto, {value}.", value=_kind_names()),
     )
 
 
@@ -65,7 +65,7 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     holds = (
         tr_lazy("'{source}' is empty", source=source.path)
         if count == 0 and source.kind != "file"
-        else tr_lazy("'{source}' holds nothing that can be imported", source=source.path)
+        else tr_lazy("'{source}' contains nothing that can be imported", source=source.path)
     )
     refused = source.refused
     why = (
@@ -81,5 +81,5 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     )
 
 
-def _kinds() -> str:
+def _kind_names() -> str:
     return ", ".join(importer.kind for importer in _ALL)

@@ -17,7 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_plainly, read_file
+from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 
 Kind = Literal["folder", "zip", "file"]
@@ -67,7 +67,7 @@ class Source(abc.ABC):
             )
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
             return FolderSource(path)
-        with open_plainly(path, str(path)) as file:
+        with open_regular_file(path, str(path)) as file:
             head = file.read(4)
         is_array_file = path.suffix.lower() == ".npz"
         if path.suffix.lower() == ".zip" or (head == b"PK\x03\x04" and not is_array_file):
@@ -77,7 +77,7 @@ class Source(abc.ABC):
     def entries(self) -> list[Entry]:
         """The files that may be read, in natural order ("2.png" before "10.png")."""
         if self._entries is None:
-            listed = [entry for entry in self._list() if not self._is_clutter(entry.path)]
+            listed = [entry for entry in self._list() if not self._ignore_clutter(entry.path)]
             self._entries = sorted(listed, key=lambda entry: natural_key(entry.path))
             self.refused.sort(key=lambda item: natural_key(item[0]))
             self.ignored.sort(key=lambda item: natural_key(item[0]))
@@ -131,8 +131,8 @@ class Source(abc.ABC):
     def _list(self) -> Iterator[Entry]:
         """Every readable file; the others go to ``refused``."""
 
-    def _is_clutter(self, path: str) -> bool:
-        reason = clutter(path)
+    def _ignore_clutter(self, path: str) -> bool:
+        reason = clutter_reason(path)
         if reason is not None:
             self.ignored.append((path, reason))
         return reason is not None
@@ -144,9 +144,9 @@ class FolderSource(Source):
     kind = "folder"
 
     def _list(self) -> Iterator[Entry]:
-        waiting = [""]
-        while waiting:
-            folder = waiting.pop()
+        pending = [""]
+        while pending:
+            folder = pending.pop()
             try:
                 with os.scandir(self.path / folder) as found:
                     children = list(found)
@@ -158,7 +158,7 @@ class FolderSource(Source):
                             path=self.path,
                             strerror=error.strerror,
                         ),
-                        "Check who may read it.",
+                        "Check its permissions.",
                     ) from None
                 self.refused.append(
                     (
@@ -173,7 +173,7 @@ class FolderSource(Source):
                     if child.name.endswith(".semblance"):
                         self.ignored.append((f"{path}/", tr_lazy("a Semblance library")))
                     else:
-                        waiting.append(path)
+                        pending.append(path)
                     continue
                 entry = self._entry(child, path)
                 if entry is not None:
@@ -185,20 +185,23 @@ class FolderSource(Source):
             self.refused.append((shown, tr_lazy("its name is not valid text; rename it")))
         elif child.is_symlink():
             self.refused.append(
-                (path, tr_lazy("a link ({value}), and links are not followed", value=self._leads(child)))
+                (
+                    path,
+                    tr_lazy("a link ({value}), and links are not followed", value=self._link_target(child)),
+                )
             )
         else:
             try:
-                facts = child.stat(follow_symlinks=False)
+                status = child.stat(follow_symlinks=False)
             except OSError as error:
                 self.refused.append((path, tr_lazy("it cannot be read: {strerror}", strerror=error.strerror)))
                 return None
-            if stat.S_ISREG(facts.st_mode):
-                return Entry(path, facts.st_size, facts.st_mtime_ns)
+            if stat.S_ISREG(status.st_mode):
+                return Entry(path, status.st_size, status.st_mtime_ns)
             self.refused.append((path, tr_lazy("not a plain file")))
         return None
 
-    def _leads(self, child: os.DirEntry[str]) -> str:
+    def _link_target(self, child: os.DirEntry[str]) -> str:
         target = os.path.realpath(child.path)
         root = os.path.realpath(self.path)
         return (
@@ -211,12 +214,12 @@ class FolderSource(Source):
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
-        with open_plainly(self._file(path), path) as file:
+        with open_regular_file(self._file(path), path) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
-        return open_plainly(self._file(path), path)
+        return open_regular_file(self._file(path), path)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
@@ -239,20 +242,20 @@ class ZipSource(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._package = ZipArchive(path, str(path))
-        self.refused.extend(self._package.refused)
+        self._archive = ZipArchive(path, str(path))
+        self.refused.extend(self._archive.refused)
 
     def _list(self) -> Iterator[Entry]:
-        for name, info in self._package.entries.items():
+        for name, info in self._archive.entries.items():
             yield Entry(name, info.file_size, modified_ns(info), info.CRC)
 
     def read(self, path: str) -> bytes:
         """All bytes of a file; see :meth:`Source.read`."""
-        return self._package.read(path)
+        return self._archive.read(path)
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
-        return self._package.head(path, HEAD_BYTES)
+        return self._archive.head(path, HEAD_BYTES)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
@@ -260,7 +263,7 @@ class ZipSource(Source):
 
     def close(self) -> None:
         """Close the zip."""
-        self._package.close()
+        self._archive.close()
 
 
 class FileSource(Source):
@@ -269,10 +272,10 @@ class FileSource(Source):
     kind = "file"
 
     def _list(self) -> Iterator[Entry]:
-        facts = self.path.stat()
-        yield Entry("", facts.st_size, facts.st_mtime_ns)
+        status = self.path.stat()
+        yield Entry("", status.st_size, status.st_mtime_ns)
 
-    def _is_clutter(self, path: str) -> bool:
+    def _ignore_clutter(self, path: str) -> bool:
         return False
 
     def read(self, path: str) -> bytes:
@@ -281,12 +284,12 @@ class FileSource(Source):
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
-        with open_plainly(self.path, self.path.name) as file:
+        with open_regular_file(self.path, self.path.name) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
-        return open_plainly(self.path, self.path.name)
+        return open_regular_file(self.path, self.path.name)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
@@ -306,11 +309,11 @@ def natural_key(path: str) -> list[tuple[bool, int, str]]:
     return parts
 
 
-def clutter(path: str) -> str | None:
+def clutter_reason(path: str) -> str | None:
     """Why a file of this path is no data at all; ``None`` for any other."""
     parts = PurePosixPath(path).parts
     if "__MACOSX" in parts:
-        return tr_lazy("macOS keeps its own notes there")
+        return tr_lazy("a file of macOS's own")
     if any(part.startswith(".") for part in parts):
         return tr_lazy("a hidden file")
     if parts and parts[-1].lower() in _FILE_MANAGERS:

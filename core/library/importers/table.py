@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.read_table import Table, read_table
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -37,7 +37,7 @@ class TableImporter(Importer):
             0.9 if source.kind == "file" else 0.7, tr_lazy("{what}, one row a case.", what=what)
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each row of each table; damaged rows are rejected with their line."""
         yield from ignored_files(source)
         first: Table | None = None
@@ -45,38 +45,40 @@ class TableImporter(Importer):
             reporter.check_cancelled()
             name = source.label(entry.path)
             if not _is_table(source, entry):
-                yield Rejected(name, tr_lazy("Not a table."), failed=False)
+                yield RejectedFile(name, tr_lazy("Not a table."), failed=False)
                 continue
             try:
                 table = read_table(source.read(entry.path), name)
             except BadInput as error:
                 if source.kind == "file":
                     raise
-                yield Rejected(name, str(error), failed=True)
+                yield RejectedFile(name, str(error), failed=True)
                 continue
             if first is not None and table.columns != first.columns:
                 reason = tr_lazy(
-                    "Its columns differ from those of '{first}'; import it by itself.", first=first.name
+                    "Its columns differ from those of '{first}'. Import it separately.", first=first.name
                 )
-                yield Rejected(name, reason, failed=True)
+                yield RejectedFile(name, reason, failed=True)
                 continue
             first = first or table
-            yield from _told(table, entry.path)
+            yield from _cases_of_table(table, entry.path)
 
 
 def _is_table(source: Source, entry: Entry) -> bool:
     return PurePosixPath(source.label(entry.path)).suffix.lower() in _SUFFIXES
 
 
-def _told(table: Table, path: str) -> Iterator[FoundCase | Rejected]:
+def _cases_of_table(table: Table, path: str) -> Iterator[FoundCase | RejectedFile]:
     for failed in table.failed:
-        yield Rejected(
+        yield RejectedFile(
             f"{table.name}:{failed.line}",
             tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
             failed=True,
         )
     for column, reason in table.left_out:
-        yield Rejected(f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False)
+        yield RejectedFile(
+            f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False
+        )
     patients = table.patient_ids or [None] * len(table.case_ids)
     for row, case_id in enumerate(table.case_ids):
         yield FoundCase(

@@ -16,7 +16,7 @@ from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
-from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import is_label_table, read_label_tables
 from semblance.core.library.importers.masks import image_size, read_mask
 from semblance.core.library.importers.source import Source
@@ -41,8 +41,8 @@ class UltrasoundImporter(FolderImporter):
         """Sure where at least half of the images have masks beside them."""
         images = [e.path for e in source.entries() if e.path and has_image_name(e.path)]
         masks = _masks_by_name(images)
-        masked = len(set(masks.values()))
-        if not masked or 2 * masked < len(images) - len(masks):
+        images_with_masks = len(set(masks.values()))
+        if not images_with_masks or 2 * images_with_masks < len(images) - len(masks):
             return None
         what = tr_lazy_n("{n} image", "{n} images", len(images) - len(masks))
         return Recognition(
@@ -54,7 +54,7 @@ class UltrasoundImporter(FolderImporter):
             ),
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each image, its region the union of its masks."""
         yield from ignored_files(source)
         images: list[str] = []
@@ -78,41 +78,41 @@ class UltrasoundImporter(FolderImporter):
         with ImageReader() as reader:
             for found in self.cases(source, shown, listing):
                 reporter.check_cancelled()
-                of_case = masks.pop(found.path, []) if isinstance(found, FoundCase) else []
-                if isinstance(found, Rejected) or not of_case:
+                case_masks = masks.pop(found.path, []) if isinstance(found, FoundCase) else []
+                if isinstance(found, RejectedFile) or not case_masks:
                     yield found
                     continue
-                region, told = _region(source, found.path, of_case, reader)
+                region, reports = _region(source, found.path, case_masks, reader)
                 yield replace(found, region=region)
-                yield from told
+                yield from reports
         for owner, unused in masks.items():
             yield from (
-                Rejected(path, tr_lazy("The mask of '{owner}'.", owner=owner), failed=False)
+                RejectedFile(path, tr_lazy("The mask of '{owner}'.", owner=owner), failed=False)
                 for path in unused
             )
 
 
 def _region(
     source: Source, path: str, masks: list[str], reader: ImageReader
-) -> tuple[Region | None, list[Rejected]]:
+) -> tuple[Region | None, list[RejectedFile]]:
     """The region of the masks that can be used, and what became of each of them."""
     try:
         size = image_size(source, path)
     except BadInput:
         # The image itself is read, and its failure told, by whoever imports the case.
         return None, [
-            Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False) for mask in masks
+            RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False) for mask in masks
         ]
-    together = np.zeros(size, dtype=np.bool_)
-    told = []
+    union = np.zeros(size, dtype=np.bool_)
+    reports = []
     for mask in masks:
         try:
-            together |= read_mask(source, mask, reader, size)
+            union |= read_mask(source, mask, reader, size)
         except BadInput as error:
-            told.append(Rejected(mask, str(error), failed=True))
+            reports.append(RejectedFile(mask, str(error), failed=True))
         else:
-            told.append(Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False))
-    return region_of_mask(together) if together.any() else None, told
+            reports.append(RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False))
+    return region_of_mask(union) if union.any() else None, reports
 
 
 def _masks_by_name(images: list[str]) -> dict[str, str]:

@@ -127,7 +127,7 @@ def compare_metrics(
     query: Query,
     *,
     hide_same_patient: bool = True,
-    fold_duplicates: bool = True,
+    group_duplicates: bool = True,
     reporter: Reporter = SILENT,
 ) -> MetricComparison:
     """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
@@ -144,7 +144,7 @@ def compare_metrics(
             sides.append(_Side.of_search(library, one, reporter))
         else:
             loaded = open_metric(library, one, reporter)
-            sides.append(_Side.of(loaded, query, hide_same_patient, fold_duplicates))
+            sides.append(_Side.of(loaded, query, hide_same_patient, group_duplicates))
         reporter.check_cancelled()
     return _compared(sides[0], sides[1])
 
@@ -155,7 +155,7 @@ def disagreements(
     right: str | Search,
     *,
     hide_same_patient: bool = True,
-    fold_duplicates: bool = True,
+    group_duplicates: bool = True,
     most: int = MOST_QUERIES,
     seed: int = 0,
     reporter: Reporter = SILENT,
@@ -181,7 +181,7 @@ def disagreements(
             reporter.progress(
                 done, len(chosen), tr_lazy("Asking {left} and {right}", left=one.name, right=two.name)
             )
-        lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
+        lines.append(_disagreement(one, two, row, hide_same_patient, group_duplicates))
     lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
     return Disagreements(tuple(lines), len(chosen), len(both), seed)
 
@@ -222,7 +222,7 @@ class _Field:
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return EmbeddedQuery(
-            self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.key_of(row)
+            self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.query_key(row)
         )
 
     def stands(self, places: Rows) -> Rows:
@@ -284,7 +284,7 @@ class _Side:
         stands = field.stands(order) if fold else order
         kept = stands == order
         voters = order[kept][:VOTERS].tolist()
-        search = Search(loaded.record.name, query, hide_same_patient=hide, fold_duplicates=fold)
+        search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=fold)
         vote = estimate_from_neighbours(loaded, search, asked, voters)
         return cls(
             loaded,

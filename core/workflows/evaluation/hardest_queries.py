@@ -12,7 +12,7 @@ from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import retrieval_accuracy
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
 from semblance.core.workflows.metrics.stored_metric import stored_metric

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -25,24 +25,23 @@ from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.content_hashes import (
     content_hash,
     content_of_file,
     content_of_part,
     content_of_pixels,
 )
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.batch import Batch
+from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder
 from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Images read together by a worker before it looks whether it should end.
-STEP = 16
 #: Images in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
 #: What is recorded of such an image.
@@ -77,6 +76,7 @@ def extract_features(
     settings: Mapping[str, Value] | None = None,
     name: str | None = None,
     workers: int | None = None,
+    first: Callable[[], Sequence[int]] | None = None,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
     """Give every case of ``library`` its numbers under the feature set ``name`` (default: the extractor's).
@@ -84,6 +84,10 @@ def extract_features(
     Runs in ``workers`` processes. Cases done before are left as they are; each chunk counts as soon as it is
     written, and the reporter's partial results are the numbers of cases that count. Cancelling keeps the
     finished chunks.
+
+    ``first`` names the ids of the cases to measure before the others and is asked again before every part.
+    With it the first chunks are small and hold cases from the whole library, so that they can be ranked while
+    the rest is measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`.
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` made otherwise.
@@ -97,12 +101,14 @@ def extract_features(
             opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
-        rows = opened.features.waiting(feature_set, images=made.needs_image)
+        rows = opened.features.cases_to_extract(feature_set, images=made.needs_image)
         total = len(rows)
         reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
         if made.needs_image:
             workers = workers or default_workers()
-            result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
+            # Cases of one volume stay together, or it would be read again and again.
+            order = MeasuringOrder(rows, workers, first, spread=not made.volumes)
+            result.extracted = _Extraction(opened, feature_set, made, order, total, workers, reporter).run()
         else:
             result.extracted = _copy_tables(opened, feature_set, rows, reporter)
         reporter.progress(total, total, tr_lazy("Extracting {title}", title=made.title))
@@ -201,7 +207,7 @@ class _Part:
 
 
 class _Extraction:
-    """Hands parts to worker processes and writes what comes back; keeps at most two a worker under way.
+    """Hands parts to worker processes and writes what comes back.
 
     A worker that dies takes all parts under way with it. They are then done one at a time and, where it
     happens again, in halves, until the image that crashes its reader stands alone and is recorded.
@@ -212,18 +218,16 @@ class _Extraction:
         library: Library,
         feature_set: FeatureSet,
         extractor: Extractor,
-        rows: npt.NDArray[np.int64],
+        order: MeasuringOrder,
+        total: int,
         workers: int,
         reporter: Reporter,
     ) -> None:
         self._library, self._feature_set, self._extractor = library, feature_set, extractor
-        self._total, self._reporter = len(rows), reporter
-        # Few cases are shared out too: every worker gets a part of them.
-        size = min(CHUNK, max(STEP, -(-len(rows) // workers)))
-        self._waiting = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]
+        self._order, self._total, self._reporter = order, total, reporter
         self._suspects: list[npt.NDArray[np.int64]] = []
         self._running: dict[Future[_Chunk], _Part] = {}
-        self._workers = min(workers, max(1, len(self._waiting)))
+        self._workers = min(workers, max(1, order.parts))
         self._numbers = itertools.count()
         self._seen: dict[int, int] = {}
         self._crashed = self._extracted = 0
@@ -232,7 +236,7 @@ class _Extraction:
         """How many cases were given numbers."""
         with Engine(self._workers) as engine:
             try:
-                while self._waiting or self._suspects or self._running:
+                while self._order or self._suspects or self._running:
                     self._hand_out(engine)
                     done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
                     for future in done:
@@ -254,8 +258,9 @@ class _Extraction:
             if not self._running:
                 self._submit(engine, self._suspects.pop(), alone=True)
             return
-        while self._waiting and len(self._running) < 2 * engine.workers:
-            self._submit(engine, self._waiting.pop(), alone=False)
+        # One part more than workers: none of them waits, and what is asked for first does not wait long.
+        while self._order and len(self._running) <= engine.workers:
+            self._submit(engine, self._order.take(), alone=False)
 
     def _submit(self, engine: Engine, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
         number = next(self._numbers)

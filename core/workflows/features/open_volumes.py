@@ -8,9 +8,9 @@ from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
-from semblance.core.library.content_hashes import content_hash, content_hash_of, hash_of_volume
+from semblance.core.library.content_hashes import content_hash, content_hash_of_stream, hash_of_volume
 from semblance.core.tasks import Reporter
 
 
@@ -77,5 +77,5 @@ class OpenVolumes:
             return hash_of_volume(stack.volume())
         if address.member:
             return content_hash(self._reader.read_bytes(address))
-        with open_plainly(address.container, str(address.container)) as file:
-            return content_hash_of(file)
+        with open_regular_file(address.container, str(address.container)) as file:
+            return content_hash_of_stream(file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import extractors
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

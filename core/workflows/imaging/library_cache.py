@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.volume import Stack
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -25,7 +25,7 @@ MAX_OPEN_LIBRARIES = 4
 def cached_library(path: Path) -> Library:
     """The library at ``path``, kept open for the next call; at most :data:`MAX_OPEN_LIBRARIES` stay open."""
     known = _open.get(path)
-    if known is not None and not known.in_place:
+    if known is not None and not known.is_in_place:
         # It was removed, and another one may lie there by now.
         _open.pop(path).close()
         known = None

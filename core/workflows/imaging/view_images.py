@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
-from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage, display_image
+from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
@@ -95,7 +95,7 @@ def view_slices(
 
     def shown(place: int) -> DisplayImage:
         nonlocal like
-        image = display_image(stack.image(place), like=like, smallest=SMALLEST_OF_SLICES)
+        image = display_image(stack.image(place), like=like, smallest=MIN_SIDE_OF_SLICES)
         like = like or image
         return image
 

@@ -42,11 +42,11 @@ class _KeptVolume:
             depth, height, width = stack.shape
             check_fits(depth * height * width * stack.image(0).pixels.dtype.itemsize, stack.name)
 
-            def tell(done: int) -> None:
+            def on_slice_read(done: int) -> None:
                 reporter.check_cancelled()
                 reporter.progress(done, depth, "Reading the volume")
 
-            self._volume, self._address = stack.volume(tell=tell), address
+            self._volume, self._address = stack.volume(on_slice_read=on_slice_read), address
             self._planes = cut_planes(stack.directions)
         return self._volume, self._planes
 

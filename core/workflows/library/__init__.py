@@ -1,1 +1,1 @@
-"""What a person does to a library: fill it, open it, find its images again."""
+"""Import into a library, prepare it, open and describe it, relink its images."""

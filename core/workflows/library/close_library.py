@@ -1,4 +1,4 @@
-"""What a process keeps of libraries from call to call, let go when a library is closed."""
+"""Close libraries that a process keeps open between calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from semblance.core.tasks import SILENT, Reporter
 
-#: Modules that keep libraries open, and their function that closes one, or all.
+#: Modules that keep libraries open, and their functions that close one or all.
 _CLOSING_FUNCTIONS = (
     ("semblance.core.workflows.searches.open_metrics", "close_loaded_metrics"),
     ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
@@ -16,9 +16,9 @@ _CLOSING_FUNCTIONS = (
 
 
 def close_library(library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
-    """Close ``library``, or every library, in this process, and forget what was worked out for it.
+    """Close ``library``, or every library, in this process, and drop what was computed for it.
 
-    Nothing is imported for it: a module that was not used keeps nothing.
+    Modules that were not imported so far are not imported: they keep nothing.
     """
     for name, close in _CLOSING_FUNCTIONS:
         if module := sys.modules.get(name):

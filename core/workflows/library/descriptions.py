@@ -1,11 +1,11 @@
-"""What there is: a library's contents, the learners, extractors, kinds and protocols."""
+"""Describe a library's contents, and the learners, extractors, kinds of source and protocols."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 
 #: Case ids listed by ``semblance info``.
 LISTED = 1000
@@ -64,7 +64,7 @@ def describe_kinds() -> list[dict[str, Any]]:
 
 
 def describe_protocols() -> list[dict[str, Any]]:
-    """Every evaluation protocol with what can be set of it."""
+    """Every evaluation protocol with its parameters."""
     from semblance.core.evaluation.protocols.registry import protocols
 
     return [

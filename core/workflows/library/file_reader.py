@@ -1,4 +1,4 @@
-"""Reading the files an importer named: every image decoded once, its failure kept as a reason."""
+"""Read the files that an importer found: every image is decoded once, and its failure is recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
     content_hash,
-    content_hash_of,
+    content_hash_of_stream,
     content_of_file,
     content_of_numbers,
     content_of_part,
@@ -28,13 +28,13 @@ from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.source import Source, printable
 from semblance.core.library.records import CaseRecord, FileRecord, Slice
 
-#: Stamp of a file whose cases are not all written yet; no file has it, so it is read again.
-BEING_READ = -1
+#: Stamp of a file whose cases are not all written yet. No file has it, so the file is read again.
+INCOMPLETE_STAMP = -1
 
 
 @dataclass
 class ReadResult:
-    """What reading one file, a part of an array's rows or a volume gave.
+    """The result of reading one file, a part of an array's rows or a volume.
 
     ``failed``: (path or row, reason). ``slices``: the other files of a volume.
     """
@@ -47,15 +47,15 @@ class ReadResult:
 
 
 class FileReader:
-    """Reads files of one source. May be used from several threads, one file in one at a time."""
+    """Reads files of one source. May be used from several threads, each file in one thread at a time."""
 
     def __init__(self, source: Source, prefix: str, images: ImageReader) -> None:
-        """``prefix`` goes before the key of a case and makes its id."""
+        """``prefix`` and the key of a case make its id."""
         self._source, self._prefix, self._images = source, prefix, images
         self._entries = {entry.path: entry for entry in source.entries()}
         self._identities: dict[str, str] = {}
         self._checked: dict[str, str | BadInput] = {}
-        #: The volume read last and its hash: cases of one follow each other.
+        #: The volume read last and its hash: cases of one volume follow each other.
         self._last_volume: tuple[ImageAddress | None, str] = (None, "")
 
     def case_id(self, case: FoundCase) -> str:
@@ -63,18 +63,18 @@ class FileReader:
         return f"{self._prefix}/{case.key}"
 
     def size(self, path: str) -> int:
-        """Bytes of a file of the source; 0 for what is no file."""
+        """Bytes of a file of the source; 0 for anything else."""
         entry = self._entries.get(path)
         return entry.size if entry else 0
 
     def stamp(self, path: str) -> int:
-        """Changes when the file does: mtime in ns, or the CRC of a zip entry; 0 for what is no file."""
+        """Modification time in ns, or the CRC of a zip entry; 0 for anything but a file."""
         entry = self._entries.get(path)
         if entry is None:
             return 0
         return entry.mtime_ns if entry.crc is None else entry.crc
 
-    def same(self, known: FileRecord) -> bool:
+    def is_unchanged(self, known: FileRecord) -> bool:
         """Whether the file seems to be as it was when catalogued."""
         return known.path in self._entries and (self.size(known.path), self.stamp(known.path)) == (
             known.size,
@@ -83,7 +83,7 @@ class FileReader:
 
     def read(self, path: str, cases: Sequence[FoundCase], *, whole: bool) -> ReadResult:
         """The cases of one file; ``whole``: these are all, or the last, of the file."""
-        stamp = self.stamp(path) if whole else BEING_READ
+        stamp = self.stamp(path) if whole else INCOMPLETE_STAMP
         try:
             if cases[0].values is not None and cases[0].region is None:
                 return self._rows(path, cases, stamp)
@@ -99,35 +99,35 @@ class FileReader:
             )
 
     def _volume(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
-        """Volumes made of several files: each is looked over, the slice that is shown is decoded.
+        """Volumes made of several files: each file is checked, and the shown slice is decoded.
 
-        A damaged slice fails by itself and the volume is what remains.
+        A damaged slice fails on its own, and the volume consists of the others.
 
         Raises:
-            BadInput: nothing remains, or the file that makes the cases is damaged itself.
+            BadInput: all slices are damaged, or the file that makes the cases is.
         """
         is_slice = any(part == path for case in cases for part, _ in case.slices)
-        digest = self._sound(path) if is_slice else self._identity(path)
+        digest = self._verified_hash(path) if is_slice else self._identity(path)
         out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
-        told = {path}
+        handled = {path}
         for case in cases:
             usable: list[Slice] = []
             for part, frame in case.slices:
                 try:
-                    digest = self._sound(part)
+                    digest = self._verified_hash(part)
                 except SemblanceError as error:
-                    if part not in told:
+                    if part not in handled:
                         out.failed.append((part, str(error)))
                 else:
                     usable.append((part, frame))
-                    if part not in told:
+                    if part not in handled:
                         record = FileRecord(part, self.size(part), self.stamp(part), digest, "ok")
                         out.slices.append(record)
-                told.add(part)
+                handled.add(part)
             if not usable:
                 raise BadInput(out.failed[0][1])
             found = replace(case, slices=tuple(usable))
-            image = self._images.open(self._shown(found))
+            image = self._images.open(self._shown_slice(found))
             content = content_of_slices((self._slice_hash(part) for part in usable), case.region)
             out.images[content] = thumbnail(image)
             record_of = self._record(found, image.width, image.height, content)
@@ -135,7 +135,7 @@ class FileReader:
         return out
 
     def _depth(self, slices: Sequence[Slice]) -> int | None:
-        """Of a volume; ``None`` of a single image that regions are of."""
+        """The number of slices of a volume; ``None`` for a single image with regions."""
         if len(slices) > 1:
             return len(slices)
         address = self._source.address(slices[0][0], "", slices[0][1])
@@ -144,16 +144,16 @@ class FileReader:
         with self._images.stack(address) as stack:
             return len(stack)
 
-    def _shown(self, case: FoundCase) -> ImageAddress:
+    def _shown_slice(self, case: FoundCase) -> ImageAddress:
         path, frame = case.slices[shown_slice(len(case.slices), case.region)]
         return self._source.address(path, "", frame)
 
     def _slice_hash(self, part: Slice) -> str:
         path, frame = part
-        return self._sound(path) if frame is None else f"{self._sound(path)}!{frame}"
+        return self._verified_hash(path) if frame is None else f"{self._verified_hash(path)}!{frame}"
 
-    def _sound(self, path: str) -> str:
-        """The hash of a slice's file, once it is known to be all there.
+    def _verified_hash(self, path: str) -> str:
+        """The hash of a slice's file, after checking that the file is complete.
 
         Raises:
             BadInput: it cannot be read, or its pixels are cut off.
@@ -163,7 +163,7 @@ class FileReader:
                 with self._source.stream(path) as file:
                     check_whole(file, self._source.label(path))
                     file.seek(0)
-                    self._checked[path] = content_hash_of(file)
+                    self._checked[path] = content_hash_of_stream(file)
             except BadInput as error:
                 self._checked[path] = error
         found = self._checked[path]
@@ -173,7 +173,7 @@ class FileReader:
 
     def _image(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
         if sniff(self._source.head(path)) == DICOM:
-            return self._object(path, cases, stamp)
+            return self._dicom_object(path, cases, stamp)
         data = self._source.read(path)
         facts = inspect(data, self._source.label(path))
         out = ReadResult(FileRecord(path, len(data), stamp, content_hash(data), "ok"))
@@ -183,15 +183,15 @@ class FileReader:
             out.cases.append(self._record(case, facts.width, facts.height, content))
         return out
 
-    def _object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
+    def _dicom_object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
         """A DICOM object, which may be too large to be held whole."""
         with self._source.stream(path) as file:
-            digest = content_hash_of(file)
+            digest = content_hash_of_stream(file)
         out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
         address = self._source.address(path)
         depth: int | None = None
         if self._images.is_stack(address):
-            self._sound(path)
+            self._verified_hash(path)
             with self._images.stack(address) as stack:
                 depth = len(stack)
         for case in cases:
@@ -216,22 +216,22 @@ class FileReader:
             record = self._record(case, image.width, image.height, content)
             out.cases.append(replace(record, depth=depth))
         if not out.cases:
-            # Not one image but the file is at fault.
+            # The file is at fault, not a single image.
             raise BadInput(out.failed[0][1])
         return out
 
     def _frame(self, address: ImageAddress, case: FoundCase) -> tuple[Image, str, int | None]:
-        """The image of an array or its row, what it shows, and the depth of a volume."""
+        """The image of an array or its row, its content hash, and the depth of a volume."""
         if not self._images.is_stack(address):
             image = self._images.open(address)
             return image, content_of_pixels(image, case.region), None
         with self._images.stack(address) as stack:
             image = stack.image(stack.middle(case.region))
-            # Other threads read other files meanwhile: address and hash stay together.
-            kept = self._last_volume
-            if kept[0] != address:
-                kept = self._last_volume = (address, hash_of_volume(stack.volume()))
-            return image, content_of_part(kept[1], case.region), len(stack)
+            # Other threads may replace it meanwhile, so address and hash are read together.
+            cached = self._last_volume
+            if cached[0] != address:
+                cached = self._last_volume = (address, hash_of_volume(stack.volume()))
+            return image, content_of_part(cached[1], case.region), len(stack)
 
     def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
         out = ReadResult(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))
@@ -265,7 +265,7 @@ class FileReader:
 def check_path_is_text(path: Path) -> None:
     """
     Raises:
-        BadInput: the path has bytes that are no text, which the catalogue could not keep.
+        BadInput: the path has bytes that are not text, which the catalogue cannot store.
     """
     shown = printable(str(path.absolute()))
     if shown != str(path.absolute()):
@@ -273,7 +273,7 @@ def check_path_is_text(path: Path) -> None:
 
 
 def file_identity(source: Source, path: str) -> str:
-    """The hash of a file's bytes; of an array file, which may be huge, that of its own check sums.
+    """The hash of a file's bytes; for an array file, which may be huge, the hash of its own checksums.
 
     Raises:
         BadInput: it cannot be read.
@@ -281,9 +281,9 @@ def file_identity(source: Source, path: str) -> str:
     address = source.address(path)
     if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
         return content_hash(source.read(path))
-    package = ZipArchive(address.container, str(address.container))
+    archive = ZipArchive(address.container, str(address.container))
     try:
-        sums = sorted((name, info.file_size, info.CRC) for name, info in package.entries.items())
+        sums = sorted((name, info.file_size, info.CRC) for name, info in archive.entries.items())
     finally:
-        package.close()
+        archive.close()
     return content_hash(repr(sums).encode())

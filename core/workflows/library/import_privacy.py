@@ -1,4 +1,4 @@
-"""What an import leaves out of cases for the patients' sake, and what it says about that."""
+"""Remove identifying columns from imported cases, and report what was removed."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ from dataclasses import replace
 
 from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 
 
 class ImportPrivacy:
-    """Looks over the cases of one import; ``asked``: whether ids were to be kept this time."""
+    """Checks the cases of one import; ``requested``: whether ids should be kept this time."""
 
-    def __init__(self, identified: bool, *, asked: bool) -> None:
-        self._identified, self._asked = identified, asked
+    def __init__(self, identified: bool, *, requested: bool) -> None:
+        self._identified, self._requested = identified, requested
         self._left_out: set[str] = set()
         self._headers = False
         self._burnt_in = {"yes": 0, "possible": 0}
 
-    def kept(self, item: FoundCase | Rejected) -> FoundCase | Rejected:
-        """``item``, without the columns of tables that tell who a patient is."""
-        if isinstance(item, Rejected):
+    def check(self, item: FoundCase | RejectedFile) -> FoundCase | RejectedFile:
+        """``item`` without the columns of tables that may identify a patient."""
+        if isinstance(item, RejectedFile):
             return item
         burnt_in = item.attributes.get("burnt_in_text", "")
         if burnt_in in self._burnt_in:
             self._burnt_in[burnt_in] += 1
         self._headers = self._headers or "study" in item.attributes
-        telling = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
-        if not telling:
+        identifying = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
+        if not identifying:
             return item
-        self._left_out.update(telling)
+        self._left_out.update(identifying)
         return replace(
-            item, attributes={name: said for name, said in item.attributes.items() if name not in telling}
+            item,
+            attributes={name: value for name, value in item.attributes.items() if name not in identifying},
         )
 
     def notes(self) -> list[str]:
-        """In sentences; nothing for sources that tell nothing of patients."""
+        """Sentences about what was removed; none for sources without patient data."""
         notes = []
         if self._headers and not self._identified:
             notes.append(
@@ -44,24 +45,24 @@ class ImportPrivacy:
                     "moved, case ids do not show folders."
                 )
             )
-        elif self._headers and not self._asked:
+        elif self._headers and not self._requested:
             notes.append(tr_lazy("Patient ids are kept: this source was imported with them before."))
         if self._left_out:
             columns = ", ".join(sorted(self._left_out))
-            notes.append(tr_lazy("Left out, for they may tell who a patient is: {columns}.", columns=columns))
+            notes.append(tr_lazy("Left out because they may identify a patient: {columns}.", columns=columns))
         stated, possible = self._burnt_in["yes"], self._burnt_in["possible"]
         if stated:
             notes.append(
                 tr_lazy(
-                    "Burnt-in text: the files say so of {stated:,}. It is not taken out of images.",
+                    "Burnt-in text: stated in {stated:,} files. It is not removed from the images.",
                     stated=stated,
                 )
             )
         if possible:
             notes.append(
                 tr_lazy(
-                    "Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, "
-                    "screens): look before passing images on.",
+                    "Burnt-in text is possible in {possible:,} files (ultrasound, secondary capture, "
+                    "scans, screenshots). Check the images before passing them on.",
                     possible=possible,
                 )
             )

@@ -1,4 +1,4 @@
-"""Bring a source into a library: catalogue its cases, read every image once, list what was not usable."""
+"""Import a source into a library: catalogue its cases, read every image once, list unusable files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library, open_or_create_library
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
@@ -25,19 +25,19 @@ from semblance.core.workflows.library.import_privacy import ImportPrivacy
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Cases, and bytes of their files, written in one transaction; a killed import keeps all batches before.
+#: Cases, and bytes of their files, written in one transaction; a killed import keeps all earlier batches.
 BATCH, BATCH_BYTES = 200, 32 << 20
-#: Images decoded at once; decoding leaves the interpreter free.
+#: Images decoded at the same time; decoding releases the interpreter lock.
 DECODERS = 2
 
 
 @dataclass
 class ImportResult:
-    """What became of every file of a source (shape of CONTRACT.md, "import").
+    """The result for every file of a source (shape of CONTRACT.md, "import").
 
-    ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that are not
-    there; ``removed`` the ids of cases that their file, which is there, no longer holds. ``notes`` say in
-    sentences what was done about who the patients are, and what is left to look at.
+    ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
+    exist; ``removed`` the ids of cases that their existing file no longer contains. ``notes`` are sentences about
+    removed patient data and what is left to check.
     """
 
     library: str
@@ -67,7 +67,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
     Raises:
         BadInput: nothing there, unreadable, or of no known kind.
     """
-    reporter.progress(0, None, tr_lazy("Looking into {path}", path=path.name))
+    reporter.progress(0, None, tr_lazy("Reading {path}", path=path.name))
     with Source.open(path) as source:
         return [(importer.kind, importer.title, found) for importer, found in recognise(source)]
 
@@ -78,36 +78,39 @@ def import_source(
     *,
     kind: str = "auto",
     identified: bool = False,
-    there: bool = False,
+    must_exist: bool = False,
     reporter: Reporter = SILENT,
 ) -> ImportResult:
-    """Import ``source`` (folder, zip or file) into ``library``, made when it is not there.
+    """Import ``source`` (folder, zip or file) into ``library``, which is created when it does not exist.
 
-    ``there``: it is expected to be, as for a window that shows it. In the place of one that was removed, or
-    on a disk that is gone, no empty one is made.
+    ``must_exist``: fail instead where it does not exist, as for a library that a window shows.
 
-    Importing again adds only what is new; a changed image replaces its case and its numbers. Cancelling
+    The reporter's partial results are the numbers of cases that are in the library, after every batch.
+
+    Importing again adds only new files; a changed image replaces its case and removes its features. Cancelling
     keeps every finished batch.
 
-    What DICOM headers tell of the patient is replaced by pseudonyms made with the library's own key, case ids
-    do not show folders, which are called after patients, and columns of names and addresses are left out of
-    what tables tell. ``identified`` keeps ids, dates, folders and columns; never names out of headers. A
-    source once imported either way stays so.
+    Patient data in DICOM headers are replaced by pseudonyms made with the library's own key, case ids do not show
+    folders, which often contain patients' names, and columns of names and addresses in tables are left out.
+    ``identified`` keeps ids, dates, folders and columns, but never names in headers. A source imported in one way
+    can only be imported again in the same way.
 
     Raises:
-        BadInput: the source cannot be read or is of no known kind; ``there``, and there is no library.
+        BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
         BadArguments: unknown ``kind``; ``identified``, and the source is in the library without ids.
         Cancelled: asked for by the reporter.
     """
     check_path_is_text(source)
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
-        with open_library(library, writable=True) if there else open_or_create_library(library) as into:
-            return _Import(opened, importer, into, identified, reporter).run()
+        with (
+            open_library(library, writable=True) if must_exist else open_or_create_library(library) as target
+        ):
+            return _ImportRun(opened, importer, target, identified, reporter).run()
 
 
-class _Import:
-    """One import under way."""
+class _ImportRun:
+    """The state of a running import."""
 
     def __init__(
         self, source: Source, importer: Importer, library: Library, identified: bool, reporter: Reporter
@@ -115,7 +118,7 @@ class _Import:
         self.source, self.importer, self.library, self.reporter = source, importer, library, reporter
         self.result = ImportResult(str(library.path), importer.kind)
         self.record = self._source_record(identified)
-        self.privacy = ImportPrivacy(self.record.identified, asked=identified)
+        self.privacy = ImportPrivacy(self.record.identified, requested=identified)
         if not self.record.identified:
             source.pseudonyms = library.pseudonyms()
         self.known = library.catalogue.files(self.record)
@@ -124,8 +127,8 @@ class _Import:
         self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
         self.images = ImageReader()
         self.reader = FileReader(source, self.record.name, self.images)
-        self.seen: set[str] = set()
-        self.met: set[str] = set()
+        self.visited_paths: set[str] = set()
+        self.case_ids: set[str] = set()
         self.failed: set[str] = set()
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
@@ -134,7 +137,7 @@ class _Import:
         """The source as catalogued before, or a new one."""
         path = self.source.path.absolute()
         name = path.name if path.is_dir() else path.stem
-        if self.importer.named_after_patients and not identified:
+        if self.importer.paths_name_patients and not identified:
             name = self.importer.kind
         record = self.library.catalogue.add_source(
             self.importer.kind, name or "pictures", path, identified=identified
@@ -153,15 +156,16 @@ class _Import:
     def run(self) -> ImportResult:
         self.source.entries()
         for path, reason in self.source.refused:
-            self._reject(Rejected(path, reason, failed=True))
+            self._reject(RejectedFile(path, reason, failed=True))
         self._progress()
         with ThreadPoolExecutor(DECODERS) as decoders, self.images:
             for batch, unfinished in self._batches():
                 self.reporter.check_cancelled()
                 self._import(batch, unfinished, decoders)
                 self._progress()
+                self.reporter.partial(len(self.case_ids))
         self._write_rejected()
-        self._tidy()
+        self._remove_vanished()
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
@@ -169,11 +173,11 @@ class _Import:
         return self.result
 
     def _progress(self) -> None:
-        """Tell what is written; of a source that is one file nobody knows how many cases it has."""
+        """Report the progress; the number of cases in a source that is one file is not known."""
         if self.source.kind == "file":
-            self.reporter.progress(len(self.met), None, "Importing")
+            self.reporter.progress(len(self.case_ids), None, "Importing")
         else:
-            self.reporter.progress(min(len(self.seen), self.total), self.total, "Importing")
+            self.reporter.progress(min(len(self.visited_paths), self.total), self.total, "Importing")
 
     def _batches(self) -> Iterator[tuple[list[FoundCase], str | None]]:
         """Cases in groups of about BATCH; only the rows of an array or a table are divided.
@@ -184,17 +188,17 @@ class _Import:
         size = 0
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
-            for item in map(self.privacy.kept, found):
-                if isinstance(item, Rejected):
+            for item in map(self.privacy.check, found):
+                if isinstance(item, RejectedFile):
                     self._reject(item)
                     continue
                 if len(batch) >= BATCH and (item.frame is not None or item.values is not None):
                     yield batch, path
                     batch = []
                 batch.append(item)
-                size += sum(self.reader.size(part) for part in item.paths if part not in self.seen)
-                self.seen.update(item.paths)
-            self.seen.add(path)
+                size += sum(self.reader.size(part) for part in item.paths if part not in self.visited_paths)
+                self.visited_paths.update(item.paths)
+            self.visited_paths.add(path)
             if len(batch) >= BATCH or size >= BATCH_BYTES:
                 yield batch, None
                 batch, size = [], 0
@@ -202,33 +206,33 @@ class _Import:
             yield batch, None
 
     def _import(self, batch: list[FoundCase], unfinished: str | None, decoders: ThreadPoolExecutor) -> None:
-        fresh: list[tuple[str, list[FoundCase]]] = []
+        unread_files: list[tuple[str, list[FoundCase]]] = []
         relabelled: list[FoundCase] = []
         returned: list[str] = []
         for path, found in groupby(batch, key=lambda case: case.path):
             cases = list(found)
-            self.met.update(self.reader.case_id(case) for case in cases)
+            self.case_ids.update(self.reader.case_id(case) for case in cases)
             known = self.known.get(path)
             parts = {part for case in cases for part in case.paths}
-            if known is None or not all(self._is_as_known(part) for part in parts):
-                fresh.append((path, cases))
+            if known is None or not all(self._is_unchanged(part) for part in parts):
+                unread_files.append((path, cases))
                 continue
             unread = [case for case in cases if not self._is_catalogued(case)]
             if unread:
-                fresh.append((path, unread))
+                unread_files.append((path, unread))
             returned += sorted(part for part in parts if self.known[part].state != "ok")
             self.result.unchanged += len(cases) - len(unread)
-            relabelled += [case for case in cases if case not in unread and self._says_other(case)]
+            relabelled += [case for case in cases if case not in unread and self._has_new_labels(case)]
         self._write_rejected()
         self._relabel(relabelled)
         if returned:
             self.library.catalogue.set_state(self.record, returned, "ok")
-        if fresh:
-            self._read(fresh, unfinished, decoders)
+        if unread_files:
+            self._read(unread_files, unfinished, decoders)
 
-    def _is_as_known(self, path: str) -> bool:
+    def _is_unchanged(self, path: str) -> bool:
         known = self.known.get(path)
-        return known is not None and known.state != "failed" and self.reader.same(known)
+        return known is not None and known.state != "failed" and self.reader.is_unchanged(known)
 
     def _is_catalogued(self, case: FoundCase) -> bool:
         before = self.labels.get(self.reader.case_id(case))
@@ -238,11 +242,11 @@ class _Import:
             case.slices,
         )
 
-    def _says_other(self, case: FoundCase) -> bool:
-        """Whether the source says something else of a known case than it did."""
+    def _has_new_labels(self, case: FoundCase) -> bool:
+        """Whether the source has other labels for a known case than before."""
         before = self.labels.get(self.reader.case_id(case))
-        said = (case.finding, case.patient, dict(case.attributes))
-        return before is not None and (before.finding, before.patient, dict(before.attributes)) != said
+        labels = (case.finding, case.patient, dict(case.attributes))
+        return before is not None and (before.finding, before.patient, dict(before.attributes)) != labels
 
     def _relabel(self, cases: list[FoundCase]) -> None:
         self.library.catalogue.relabel(
@@ -251,7 +255,10 @@ class _Import:
         self.result.relabelled += len(cases)
 
     def _read(
-        self, fresh: list[tuple[str, list[FoundCase]]], unfinished: str | None, decoders: ThreadPoolExecutor
+        self,
+        unread_files: list[tuple[str, list[FoundCase]]],
+        unfinished: str | None,
+        decoders: ThreadPoolExecutor,
     ) -> None:
         """Read new and changed cases and write them in one transaction, thumbnails first."""
         files: list[FileRecord] = []
@@ -261,11 +268,11 @@ class _Import:
         def read(group: tuple[str, list[FoundCase]]) -> ReadResult:
             path, cases = group
             known = self.known.get(path)
-            whole = path != unfinished or (known is not None and self.reader.same(known))
+            whole = path != unfinished or (known is not None and self.reader.is_unchanged(known))
             return self.reader.read(path, cases, whole=whole)
 
-        # Closed at once when cancelled, or leaving the executor would wait for all that was not read yet.
-        with closing(decoders.map(read, fresh)) as outcomes:  # type: ignore[type-var]
+        # Closed when cancelled, because otherwise leaving the executor would wait for all unread files.
+        with closing(decoders.map(read, unread_files)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
                 self.reporter.check_cancelled()
                 files += [outcome.file, *outcome.slices]
@@ -276,12 +283,12 @@ class _Import:
                     if path != outcome.file.path:
                         files.append(FileRecord(path, 0, 0, "", "failed", reason))
         self.library.thumbnails.put(images.items())
-        columns = next((case.columns for _, cases in fresh for case in cases if case.columns), ())
+        columns = next((case.columns for _, cases in unread_files for case in cases if case.columns), ())
         if columns and columns != self.record.columns:
             self.library.catalogue.set_columns(self.record, columns)
             self.record = replace(self.record, columns=columns)
         changed = dict(self.library.catalogue.put(self.record, files, records))
-        self._count({case.key: case for _, cases in fresh for case in cases}, records, changed)
+        self._count({case.key: case for _, cases in unread_files for case in cases}, records, changed)
 
     def _count(
         self, found: Mapping[str, FoundCase], records: list[CaseRecord], changed: Mapping[str, str]
@@ -290,11 +297,11 @@ class _Import:
         for case_id, before in changed.items():
             if self.contents.get(before) == case_id:
                 del self.contents[before]
-        says_other = {self.reader.case_id(case) for case in found.values() if self._says_other(case)}
+        with_new_labels = {self.reader.case_id(case) for case in found.values() if self._has_new_labels(case)}
         for record in records:
             if record.case_id in self.labels and record.case_id not in changed:
                 self.result.unchanged += 1
-                self.result.relabelled += record.case_id in says_other
+                self.result.relabelled += record.case_id in with_new_labels
             else:
                 self.result.added += 1
                 self.result.updated += record.case_id in changed
@@ -303,16 +310,16 @@ class _Import:
                 self.result.duplicates.append({"path": self.source.label(record.path), "of": first})
 
     def _fail(self, path: str, reason: str) -> None:
-        self.seen.add(path)
+        self.visited_paths.add(path)
         if path not in self.failed:
             self.failed.add(path)
             self.result.failed.append({"path": self.source.label(path), "reason": reason})
 
-    def _reject(self, item: Rejected) -> None:
+    def _reject(self, item: RejectedFile) -> None:
         if item.failed:
             self._fail(item.path, item.reason)
         else:
-            self.seen.add(item.path)
+            self.visited_paths.add(item.path)
             self.result.ignored.append({"path": self.source.label(item.path), "reason": item.reason})
         state = "failed" if item.failed else "ignored"
         known = self.known.get(item.path)
@@ -325,31 +332,33 @@ class _Import:
             self.library.catalogue.put(self.record, self.rejected, [])
             self.rejected = []
 
-    def _tidy(self) -> None:
-        """Mark files that are gone, and take out what the source no longer holds."""
+    def _remove_vanished(self) -> None:
+        """Mark missing files, and remove cases that the source no longer contains."""
         catalogue = self.library.catalogue
         vanished = [
             case_id
             for case_id, before in self.labels.items()
-            if case_id not in self.met and before.path in self.seen and before.path not in self.failed
+            if case_id not in self.case_ids
+            and before.path in self.visited_paths
+            and before.path not in self.failed
         ]
-        kept = {
+        remaining = {
             case_id: label
             for case_id, label in catalogue.labels(self.record).items()
             if case_id not in vanished
         }
-        with_cases = {path for label in kept.values() for path in (label.path, *_parts(label))}
-        gone = [path for path in self.known if path not in self.seen]
-        lost = [path for path in gone if path in with_cases]
-        emptied = [path for path in gone if path not in with_cases]
-        if vanished or emptied:
-            catalogue.remove(self.record, emptied, vanished)
-        if lost:
-            catalogue.set_state(self.record, lost, "missing", NOT_THERE)
+        with_cases = {path for label in remaining.values() for path in (label.path, *_parts(label))}
+        not_visited = [path for path in self.known if path not in self.visited_paths]
+        missing_files = [path for path in not_visited if path in with_cases]
+        without_cases = [path for path in not_visited if path not in with_cases]
+        if vanished or without_cases:
+            catalogue.remove(self.record, without_cases, vanished)
+        if missing_files:
+            catalogue.set_state(self.record, missing_files, "missing", NOT_THERE)
         self.result.removed = sorted(vanished)
-        # A volume goes on without a slice that is gone; it was there, so that is told.
-        sliced = {part for label in self.labels.values() for part in _parts(label)}
-        missing = {*lost, *(path for path in emptied if path in sliced)}
+        # A volume remains without a missing slice; the slice was known, so it is reported.
+        slice_paths = {part for label in self.labels.values() for part in _parts(label)}
+        missing = {*missing_files, *(path for path in without_cases if path in slice_paths)}
         self.result.missing = sorted(self.source.label(path) for path in missing)
 
 

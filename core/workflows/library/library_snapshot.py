@@ -1,4 +1,4 @@
-"""Publish a library to the window: one immutable snapshot of everything it shows."""
+"""Read a library for the window: one immutable snapshot of everything the window shows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,
@@ -22,7 +22,7 @@ from semblance.core.workflows.features.suitable_extractors import (
 
 @dataclass(frozen=True)
 class FeatureSetFacts:
-    """A feature set, how many cases have it and how many could not be read by its extractor."""
+    """A feature set, the number of cases that have it and of those its extractor could not read."""
 
     name: str
     extractor: str
@@ -54,14 +54,16 @@ class LibrarySnapshot:
     columns: CaseColumns
     feature_sets: tuple[FeatureSetFacts, ...]
     metrics: tuple[MetricFacts, ...]
-    not_read: tuple[tuple[str, str, str, str], ...]
+    files_without_cases: tuple[tuple[str, str, str, str], ...]
     patients: int
     extractors: tuple[ExtractorSuitability, ...] = ()
+    #: The name of the metric that searches use where none is chosen; "" without metrics.
+    current_metric: str = ""
 
     @property
-    def unusable(self) -> list[tuple[str, str, str, str]]:
+    def unusable_files(self) -> list[tuple[str, str, str, str]]:
         """(source, path, state, reason) of files that failed or are missing; ignored ones left out."""
-        return [line for line in self.not_read if line[2] != "ignored"]
+        return [line for line in self.files_without_cases if line[2] != "ignored"]
 
 
 def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
@@ -75,6 +77,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
         cases = opened.catalogue.all_cases()
         features = opened.features
         sets = features.all()
+        current = opened.current_metric()
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         return LibrarySnapshot(
             opened.path,
@@ -98,9 +101,10 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
                 MetricFacts(m.name, m.learner, by_id.get(m.feature_set, ""), m.card, m.scores, m.training)
                 for m in opened.metrics()
             ),
-            tuple(opened.catalogue.not_read()),
+            tuple(opened.catalogue.files_without_cases()),
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
+            "" if current is None else current.name,
         )
 
 
@@ -112,14 +116,14 @@ def _state(state: str, has_image: bool) -> ImageState:
 
 
 def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
-    """Keep what the window shows (query, metric, ranking settings) for the next start."""
+    """Save what the window shows (query, metric, ranking settings) for the next start."""
     with open_library(library) as opened:
         if opened.writable:
             opened.save_search(LAST, state)
 
 
 def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
-    """What :func:`save_state` kept."""
+    """The state that :func:`save_state` saved."""
     with open_library(library) as opened:
         return opened.load_search(LAST)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +21,22 @@ from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.features.registry import make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.metrics.choose_learner import (
     PLAIN,
     SHORT_LIST,
     LearnerValidation,
     validate_learners,
+)
+from semblance.core.workflows.metrics.provisional_metric import (
+    PREPARED,
+    PROVISIONAL,
+    store_provisional_metric,
 )
 from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.stored_metric import stored_metric
@@ -38,11 +46,9 @@ from semblance.core.workflows.metrics.training_data import TrainingData, read_tr
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
-    from semblance.core.library.records import MetricRecord
+    from semblance.core.library.records import FeatureSet, MetricRecord
     from semblance.core.metrics.metric import Metric
 
-#: Key on the card of a metric made here: what it was compared with.
-PREPARED = "prepared"
 #: A metric is trained where two findings have so many cases each.
 CASES_OF_A_FINDING = 20
 #: Held-out patients, or cases where no patient is known, below which no interval is trusted.
@@ -83,11 +89,12 @@ class Preparation:
 
     ``extracted`` of ``cases`` have features; ``failed`` lists (case_id, reason) of the others. ``metrics``
     are the plain distance and, when there is one, the trained metric. ``current`` is the library's current
-    metric, "" while there is none. ``validation``: retrieval accuracy @ 10 of each learner of the short list
-    inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners have
-    none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or
-    single cases, where no patient is known), paired; both were used neither to train nor to choose.
-    ``message`` says in words what is current and why; it is a text for :func:`semblance.core.language.translate`.
+    metric, "" while there is none; while ``provisional`` it ranks the cases measured so far. ``validation``:
+    retrieval accuracy @ 10 of each learner of the short list inside the training patients, by which ``chosen``
+    was chosen ("" before); ``refused``: why learners have none. ``difference``: trained minus plain on the
+    ``held_out_cases`` of ``held_out_units`` patients (or single cases, where no patient is known), paired;
+    both were used neither to train nor to choose. ``message`` says in words what is current and why; it is a
+    text for :func:`semblance.core.language.translate`.
     """
 
     library: str
@@ -96,6 +103,7 @@ class Preparation:
     extracted: int = 0
     cases: int = 0
     failed: tuple[tuple[str, str], ...] = ()
+    provisional: bool = False
     metrics: tuple[PreparedMetric, ...] = ()
     current: str = ""
     chosen: str = ""
@@ -136,7 +144,10 @@ def prepare_library(
 ) -> Preparation:
     """Give ``library`` what a search needs, and the best metric that held-out patients confirm.
 
-    1. The default extractor measures every case that it has not measured yet.
+    1. The default extractor measures every case that it has not measured yet, those that
+       :func:`semblance.core.workflows.features.measuring_order.measure_first` named first. As soon as the
+       first are measured, a provisional metric is current that ranks them and all that follow; see
+       :func:`semblance.core.workflows.metrics.provisional_metric.store_provisional_metric`.
     2. The Euclidean distance on these features is stored and becomes current.
     3. Where two findings have :data:`CASES_OF_A_FINDING` cases each, a learner is chosen among
        :data:`semblance.core.workflows.metrics.choose_learner.SHORT_LIST` by validation inside the training
@@ -163,10 +174,14 @@ class _LibraryPreparation:
         self.inner = _InnerReporter(reporter)
         self.state = Preparation(str(library.absolute()))
         self.record: dict[str, Any] = {}
+        #: Cases that the provisional metric was fitted on; it is fitted again when they have doubled.
+        self.fitted_on = 1
         #: Whether the current metric is none, or one that a preparation made current.
         self.may_select = True
 
     def run(self) -> Preparation:
+        with open_library(self.path, writable=True) as library:
+            self._read_selection(library)
         self._extract()
         with open_library(self.path, writable=True) as library:
             data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
@@ -192,7 +207,12 @@ class _LibraryPreparation:
             name = _feature_set_name(library, suitable[0])
         self._update(feature_set=name, extractor=suitable[0])
         result = extract_features(
-            self.path, suitable[0], name=name, workers=self.workers, reporter=self.inner
+            self.path,
+            suitable[0],
+            name=name,
+            workers=self.workers,
+            first=partial(rows_to_measure_first, self.path),
+            reporter=_InnerReporter(self.reporter, self._rank_provisionally),
         )
         failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
         if not result.cases:
@@ -206,10 +226,63 @@ class _LibraryPreparation:
             )
         self._update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
 
+    def _rank_provisionally(self, extracted: object) -> None:
+        """Make a ranking of the cases measured so far possible."""
+        assert isinstance(extracted, int)
+        with open_library(self.path, writable=True) as library:
+            feature_set = library.features.get(self.state.feature_set)
+            measured = len(library.features.cases_of(feature_set))
+            current = self.state.current
+            if measured >= 2 * self.fitted_on:
+                self.fitted_on = measured
+                current = self._store_provisional(library, feature_set)
+            total = len(library.catalogue.all_cases())
+        self._update(
+            extracted=measured,
+            cases=total,
+            current=current,
+            provisional=bool(current),
+            message=tr_lazy(
+                "Similar cases are ranked among the {measured:,} of {total:,} cases measured so far.",
+                measured=measured,
+                total=total,
+            ),
+        )
+
+    def _store_provisional(self, library: Library, feature_set: FeatureSet) -> str:
+        """Fit the default steps on what is measured and store the plain distance after them, under the name
+        that the one for all cases will have; returns the current metric."""
+        name = _metric_name(library, feature_set.name, PLAIN)
+        known = next((one for one in library.metrics() if one.name == name), None)
+        if known is not None and PROVISIONAL not in known.card:
+            # The library has grown: the metric it has ranks the new cases too.
+            self.fitted_on = sys.maxsize
+        else:
+            try:
+                store_provisional_metric(library, feature_set, name)
+            except BadInput:
+                # The first few can be alike; more of them are measured in a moment.
+                return ""
+            if self.may_select and library.selected_metric is None:
+                self._select(library, name)
+        current = library.current_metric()
+        return "" if current is None else current.name
+
     # What is known
 
     def _request(self, learner: str, name: str) -> TrainRequest:
         return TrainRequest(learner, name, self.state.feature_set, seed=self.seed)
+
+    def _read_selection(self, library: Library) -> None:
+        """Find out whether the current metric may be replaced."""
+        self.record = {"current": library.preparation.get("current")}
+        current, selected = library.current_metric(), library.selected_metric
+        if selected is not None:
+            self.may_select = selected == self.record["current"]
+        elif current is not None and any(PREPARED not in one.card for one in library.metrics()):
+            # Recorded, or the metrics that are added now would become current as the latest.
+            library.set_current_metric(current.name)
+            self.may_select = False
 
     def _read_record(self, library: Library, data: TrainingData) -> None:
         """Take over what an earlier call finished on the same cases with the same numbers."""
@@ -218,13 +291,6 @@ class _LibraryPreparation:
         # What a preparation made current stays known when the cases change: anything else a person chose.
         self.record = known if known.get("digest") == digest else {"current": known.get("current")}
         self.record["digest"] = digest
-        current, selected = library.current_metric(), library.selected_metric
-        if selected is not None:
-            self.may_select = selected == self.record.get("current")
-        elif current is not None and any(PREPARED not in one.card for one in library.metrics()):
-            # Recorded, or the metrics that are added now would become current as the latest.
-            library.set_current_metric(current.name)
-            self.may_select = False
 
     def _save_record(self, library: Library, **changes: Any) -> None:
         self.record |= changes
@@ -233,7 +299,8 @@ class _LibraryPreparation:
     def _stored(self, library: Library, key: str) -> MetricRecord | None:
         """The metric that an earlier call stored under ``key`` of the record, if it is still there."""
         name = self.record.get(key)
-        return next((one for one in library.metrics() if one.name == name and PREPARED in one.card), None)
+        own = (one for one in library.metrics() if PREPARED in one.card and PROVISIONAL not in one.card)
+        return next((one for one in own if one.name == name), None)
 
     # The plain distance
 
@@ -252,6 +319,7 @@ class _LibraryPreparation:
         self._update(
             metrics=(_prepared(record),),
             current=current.name,
+            provisional=False,
             message=tr_lazy("Similar cases are ranked by {metric}.", metric=current.name),
         )
         return record
@@ -483,10 +551,15 @@ def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
 
 
 class _InnerReporter(Reporter):
-    """Passes on progress and cancelling; partial results of single steps go nowhere."""
+    """Passes on progress and cancelling; partial results of single steps go to ``partial``, if anywhere."""
 
-    def __init__(self, outer: Reporter) -> None:
-        self._outer = outer
+    def __init__(self, outer: Reporter, partial: Callable[[object], None] | None = None) -> None:
+        self._outer, self._partial = outer, partial
+
+    def partial(self, result: object) -> None:
+        """Hand ``result`` to the preparation."""
+        if self._partial is not None:
+            self._partial(result)
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         """Pass it on."""

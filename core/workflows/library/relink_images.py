@@ -1,4 +1,4 @@
-"""Find moved images again by their content."""
+"""Find moved images by their content."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.file_reader import check_path_is_text, file_identity
 
-#: Files compared byte for byte before a folder is taken for the moved source.
+#: Number of files compared before a folder is accepted as the moved source.
 PROBES = 8
 
 
 @dataclass(frozen=True)
 class RelinkResult:
-    """Sources found under another path, how many files that gave back, and how many are still missing."""
+    """Sources found under another path, the number of files found there, and of those still missing."""
 
     moved: dict[str, str]
     found: int
@@ -34,10 +34,10 @@ class RelinkResult:
 
 
 def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> RelinkResult:
-    """Look under ``folder`` for the sources of ``library`` that are no longer where they were.
+    """Search ``folder`` for the sources of ``library`` that are no longer at their path.
 
-    A source counts as found where several of its files have the same content at the same relative path;
-    ``folder`` may be the moved source itself, the folder holding it, or a part of it.
+    A source is found where several of its files have the same content at the same relative path; ``folder`` may
+    be the moved source itself, a folder that contains it, or a part of it.
 
     Raises:
         BadInput: ``folder`` does not exist.
@@ -54,35 +54,35 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
     with open_library(library, writable=True) as opened:
         for source in opened.catalogue.sources():
             files = [f for f in opened.catalogue.files(source).values() if f.state in ("ok", "missing")]
-            away = [f for f in files if f.state == "missing"] if source.path.exists() else files
-            if not away:
+            lost_files = [f for f in files if f.state == "missing"] if source.path.exists() else files
+            if not lost_files:
                 continue
             reporter.progress(len(moved), None, tr_lazy("Looking for {source}", source=source.name))
-            place = _place(source, files, folder.absolute(), reporter)
-            if place is None:
-                missing += len(away)
+            new_path = _new_path(source, files, folder.absolute(), reporter)
+            if new_path is None:
+                missing += len(lost_files)
                 continue
-            with Source.open(place) as looked_into:
-                there = {entry.path for entry in looked_into.entries()}
-            lost = {f.path for f in files} - there
-            opened.catalogue.move_source(source, place, lost)
-            moved[source.name] = str(place)
-            found += len(files) - len(lost)
-            missing += len(lost)
+            with Source.open(new_path) as opened_source:
+                existing = {entry.path for entry in opened_source.entries()}
+            still_missing_paths = {f.path for f in files} - existing
+            opened.catalogue.move_source(source, new_path, still_missing_paths)
+            moved[source.name] = str(new_path)
+            found += len(files) - len(still_missing_paths)
+            missing += len(still_missing_paths)
     return RelinkResult(moved, found, missing)
 
 
-def _place(source: SourceRecord, files: list[FileRecord], folder: Path, reporter: Reporter) -> Path | None:
-    """Where ``source`` lies now, if it is ``folder``, below it or one of its parents."""
+def _new_path(source: SourceRecord, files: list[FileRecord], folder: Path, reporter: Reporter) -> Path | None:
+    """The new path of ``source``, if it is ``folder``, below it or one of its parents."""
     for candidate in dict.fromkeys(_candidates(source, files, folder)):
         reporter.check_cancelled()
-        if candidate.exists() and _holds(candidate, files):
+        if candidate.exists() and _has_same_files(candidate, files):
             return candidate
     return None
 
 
 def _candidates(source: SourceRecord, files: list[FileRecord], folder: Path) -> Iterator[Path]:
-    """Places worth a look: first those of the source's name, then those that hold a file like its own."""
+    """Possible paths: first those with the source's name, then those with a file like one of its own."""
     yield folder
     name = source.path.name
     yield from (parent for parent in folder.parents if parent.name == name)
@@ -100,19 +100,19 @@ def _candidates(source: SourceRecord, files: list[FileRecord], folder: Path) -> 
             yield hit.parents[probe.count("/")]
 
 
-def _holds(place: Path, files: list[FileRecord]) -> bool:
-    """At least half of some files, spread over the source, have the same content there."""
+def _has_same_files(new_path: Path, files: list[FileRecord]) -> bool:
+    """Whether at least half of a sample of the files have the same content there."""
     step = max(1, len(files) // PROBES)
     probes = files[::step][:PROBES]
     try:
-        with Source.open(place) as source:
-            same = sum(_is(source, file) for file in probes)
+        with Source.open(new_path) as source:
+            is_unchanged = sum(_is_same_file(source, file) for file in probes)
     except BadInput:
         return False
-    return 0 < len(probes) <= 2 * same
+    return 0 < len(probes) <= 2 * is_unchanged
 
 
-def _is(source: Source, file: FileRecord) -> bool:
+def _is_same_file(source: Source, file: FileRecord) -> bool:
     try:
         return file_identity(source, file.path) == file.hash
     except BadInput:

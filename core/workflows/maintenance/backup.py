@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library import check_is_library, open_library
+from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """A restored library: its cases, and how many files of images are not where they were."""
+    """A restored library: its number of cases, and of image files that are missing."""
 
     library: str
     cases: int
@@ -26,13 +27,13 @@ class RestoreResult:
 
 
 def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """Write all of ``library`` but images and what can be made again into the one file ``file``.
+    """Write ``library`` without images and derived files into the one file ``file``.
 
-    Returns the file, how many files and bytes it holds, and what the library names but does not have.
+    Returns the file, the number of files and bytes in it, and the files that the library names but does not have.
 
     Raises:
         BadInput: not a library, or its catalogue is damaged.
-        BadArguments: ``file`` lies in the library.
+        BadArguments: ``file`` is inside the library.
         SemblanceError: ``file`` cannot be written.
         Cancelled: asked for by the reporter; nothing is left then.
     """
@@ -40,17 +41,17 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
 
     check_is_library(library)
     result = write_backup(library, file, reporter)
-    # The whole library, with all it knows of patients.
+    # A backup contains everything the library knows about patients.
     log_export(library, "backup", "zip", identified=True)
     return result.to_json()
 
 
 def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> RestoreResult:
-    """Make the library ``library`` of the backup ``file``.
+    """Restore the backup ``file`` as the library ``library``.
 
     Raises:
-        BadInput: not a backup, damaged, of a newer version; or something is at ``library`` already.
-        SemblanceError: no room, or the place cannot be written to.
+        BadInput: not a backup, damaged, of a newer version; or ``library`` exists already.
+        SemblanceError: not enough space, or the folder cannot be written to.
         Cancelled: asked for by the reporter; nothing is left then.
     """
     from semblance.core.library.backup import read_backup
@@ -62,7 +63,7 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
         missing = 0
         for source in opened.catalogue.sources():
             files = [f for f in opened.catalogue.files(source).values() if f.state in ("ok", "missing")]
-            there = source.path.is_dir()
-            missing += sum(not (source.path / f.path).exists() for f in files) if there else 0
+            existing = source.path.is_dir()
+            missing += sum(not (source.path / f.path).exists() for f in files) if existing else 0
             missing += 0 if source.path.exists() else len(files)
         return RestoreResult(str(library), len(opened.catalogue.all_cases()), missing)

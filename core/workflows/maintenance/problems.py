@@ -1,4 +1,4 @@
-"""What a check of a library found, in words and as JSON."""
+"""The result of verifying a library, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from typing import Any
 
 from semblance.core.language import join_texts, tr_lazy, tr_lazy_n
 
-#: Names spelled out in a sentence.
-FEW = 3
+#: Names listed in a sentence.
+MAX_LISTED = 3
 
 
-def few(names: Sequence[str]) -> str:
-    """The first names, and how many more there are; an empty one is the source itself, a single file."""
-    told = join_texts(name or tr_lazy("the file itself") for name in names[:FEW])
-    return tr_lazy("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+def first_names(names: Sequence[str]) -> str:
+    """The first of ``names``, and the number of the others; an empty name is a source that is a single file."""
+    listed = join_texts(name or tr_lazy("the file itself") for name in names[:MAX_LISTED])
+    return (
+        tr_lazy("{listed} and {n:,} more", listed=listed, n=len(names) - MAX_LISTED)
+        if len(names) > MAX_LISTED
+        else listed
+    )
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is not as it should be.
+    """A problem of a library.
 
-    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, images, link, permissions or
-    left over; ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person
-    can do; ``repaired`` what was done; ``files`` those meant, where there may be several.
+    ``part``: catalogue, catalogue rows, features, encoder, metric, thumbnails, derived, images, link, permissions
+    or left over; ``path``: the file or folder; ``says``: the problem; ``harm``: whether data are lost; ``remedy``:
+    what the user can do; ``repaired``: what was done; ``files``: the files, where there may be several.
     """
 
     part: str
@@ -36,7 +40,7 @@ class Problem:
     files: tuple[str, ...] = ()
 
 
-def _counted(part: str, count: int) -> str:
+def _count_text(part: str, count: int) -> str:
     counts = {
         "catalogues": tr_lazy_n("{n} catalogue", "{n} catalogues", count),
         "images": tr_lazy_n("{n} image", "{n} images", count),
@@ -49,7 +53,7 @@ def _counted(part: str, count: int) -> str:
 
 @dataclass
 class VerificationResult:
-    """What was found, what was checked (counts by part), and what of the library can be used."""
+    """``findings``: the problems; ``checked``: counts by part; ``works``: what of the library can be used."""
 
     library: str
     findings: list[Problem] = field(default_factory=list)
@@ -62,20 +66,20 @@ class VerificationResult:
         self.findings.append(replace(finding, repaired=repaired) if repaired else finding)
 
     @property
-    def open_harm(self) -> list[Problem]:
-        """What is lost or damaged still."""
+    def unrepaired_problems(self) -> list[Problem]:
+        """Problems with lost or damaged data that were not repaired."""
         return [finding for finding in self.findings if finding.harm and not finding.repaired]
 
     @property
     def counted(self) -> str:
-        """What was checked, in words."""
-        return join_texts(_counted(part, count) for part, count in self.checked.items())
+        """The counts of what was checked, as text."""
+        return join_texts(_count_text(part, count) for part, count in self.checked.items())
 
     def to_json(self) -> dict[str, Any]:
         """The result as ``semblance doctor --json`` prints it; scripts rely on the keys."""
         return {
             "library": self.library,
-            "sound": not self.open_harm,
+            "sound": not self.unrepaired_problems,
             "findings": [{**vars(finding), "files": list(finding.files)} for finding in self.findings],
             "works": self.works,
             "checked": self.checked,

@@ -1,4 +1,4 @@
-"""Repair a library: damaged files are moved to its folder ``damaged``, and what can be made again is made again."""
+"""Repair a library: damaged files are moved to its folder ``damaged``, and derived files are made again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from semblance.core.library.catalogue_repair import (
     remove_orphans,
     repair_rows,
 )
-from semblance.core.library.database import disk_is_full, not_writable, plain_errors
+from semblance.core.library.database import disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_checks import (
     StoreState,
     clear_chunks,
@@ -37,11 +37,11 @@ from semblance.core.tasks import Reporter
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Folder of the library for what was damaged.
-ASIDE = "damaged"
+#: Folder of the library for damaged files.
+DAMAGED_FOLDER = "damaged"
 #: Younger files may still be written by another program.
-YOUNG_S = 3600
-#: What a program gives a file or folder that is not finished yet; people may keep their own beside.
+MIN_AGE_S = 3600
+#: Endings of unfinished files and folders; other files in a library may belong to the user.
 _UNFINISHED = (TEMPORARY, ".making")
 _BATCH = 64
 
@@ -51,16 +51,16 @@ class Repairer:
 
     def __init__(self, library: Path, reporter: Reporter) -> None:
         self._library, self._reporter = library, reporter
-        self._aside = library / ASIDE / now().replace(":", "").replace("+0000", "Z")
+        self._damaged_folder = library / DAMAGED_FOLDER / now().replace(":", "").replace("+0000", "Z")
 
     @property
     def moved_to(self) -> str:
         """Where damaged files were moved to, if any were."""
-        return str(self._aside) if self._aside.exists() else ""
+        return str(self._damaged_folder) if self._damaged_folder.exists() else ""
 
     def move_aside(self, file: Path) -> str:
         """Move a file or folder of the library out of its way."""
-        target = self._aside / file.relative_to(self._library)
+        target = self._damaged_folder / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
             target.parent.mkdir(parents=True, exist_ok=True)
             move(file, target)
@@ -69,74 +69,73 @@ class Repairer:
     # The catalogue
 
     def recover_catalogue(self) -> str:
-        """Replace a damaged catalogue by one of all that can be read of it; the damaged one is kept."""
+        """Replace a damaged catalogue by one of all its readable rows; the damaged one is kept."""
         file = self._library / CATALOGUE
-        made = file.with_name(f"{CATALOGUE}.part")
-        made.unlink(missing_ok=True)
+        new_file = file.with_name(f"{CATALOGUE}.part")
+        new_file.unlink(missing_ok=True)
         try:
             with plain_errors(file):
-                saved = recover_catalogue(file, made)
+                saved = recover_catalogue(file, new_file)
         except (sqlite3.DatabaseError, SemblanceError):
-            made.unlink(missing_ok=True)
+            new_file.unlink(missing_ok=True)
             if disk_is_full(file):
-                raise not_writable(self._library) from None
+                raise not_writable_error(self._library) from None
             return ""
-        if not saved.get("cases") or integrity_errors(made):
-            made.unlink(missing_ok=True)
+        if not saved.get("cases") or integrity_errors(new_file):
+            new_file.unlink(missing_ok=True)
             return ""
         logs = [file.with_name(CATALOGUE + end) for end in ("-wal", "-shm")]
         with plain_errors(file):
-            self._aside.mkdir(parents=True, exist_ok=True)
+            self._damaged_folder.mkdir(parents=True, exist_ok=True)
             for part in (file, *logs):
                 if part.exists():
-                    shutil.copy2(part, self._aside / part.name)
+                    shutil.copy2(part, self._damaged_folder / part.name)
             for log in logs:
                 log.unlink(missing_ok=True)
-            move_into_place(made, file)
-        told = join_texts(
+            move_into_place(new_file, file)
+        counts = join_texts(
             tr_lazy("{n:,} {part}", n=saved.get(name, 0), part=as_lazy(name))
             for name in ("cases", "metrics", "judgements")
         )
         return tr_lazy(
-            "All that could be read was saved: {saved}. Import the sources again to get back what"
-            " is missing.",
-            saved=told,
+            "All readable rows were recovered: {saved}. Import the sources again to restore the "
+            "missing cases.",
+            saved=counts,
         )
 
-    def _keep_catalogue(self) -> None:
-        """Put a copy of the catalogue, which can be read to its end, where damaged files go: the one before
-        anything was repaired."""
-        file, kept = self._library / CATALOGUE, self._aside / CATALOGUE
-        if kept.exists():
+    def _copy_catalogue_aside(self) -> None:
+        """Copy the catalogue, before anything in it is repaired, to the folder of damaged files."""
+        file, copy = self._library / CATALOGUE, self._damaged_folder / CATALOGUE
+        if copy.exists():
             return
         with plain_errors(file):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            copy_catalogue(file, kept)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy_catalogue(file, copy)
 
     def remove_orphans(self) -> str:
-        """Take out rows that point to nothing; the catalogue as it was is kept."""
+        """Remove rows that refer to missing rows; a copy of the original catalogue is kept."""
         file = self._library / CATALOGUE
-        self._keep_catalogue()
+        self._copy_catalogue_aside()
         with plain_errors(file):
             return tr_lazy(
-                "{n:,} rows were removed. The catalogue as it was is kept.", n=remove_orphans(file)
+                "{n:,} rows were removed. The original catalogue was kept as a copy.", n=remove_orphans(file)
             )
 
     def repair_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
-        """Make rows readable again or take them out. The catalogue as it was is kept.
+        """Make rows readable again or remove them. A copy of the original catalogue is kept.
 
-        The library's own settings are left alone: their key makes the codes of patients. Returns what was done,
-        and whether every row was repaired.
+        The table ``meta`` is not changed, because it holds the key of the pseudonyms. Returns what was done, and
+        whether every row was repaired.
         """
         repaired = {table: found for table, found in rows.items() if table != "meta"}
         if not repaired:
             return "", False
-        self._keep_catalogue()
+        self._copy_catalogue_aside()
         with plain_errors(self._library / CATALOGUE):
             removed = repair_rows(self._library / CATALOGUE, repaired)
         done = tr_lazy(
-            "{n:,} rows can be read again, {removed:,} were removed. The catalogue as it was is "
-            "kept. Import the sources again to get back what is missing.",
+            "{n:,} rows can be read again, {removed:,} were removed. The original catalogue was "
+            "kept as a copy. Import the sources again to restore the missing cases.",
             n=sum(map(len, repaired.values())) - removed,
             removed=removed,
         )
@@ -144,22 +143,24 @@ class Repairer:
 
     # Images
 
-    def mark_images(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
-        """Say of each image whether it is there."""
+    def mark_images(
+        self, library: Library, source: SourceRecord, missing: list[str], returned: list[str]
+    ) -> None:
+        """Record which images of ``source`` are missing and which were found again."""
         from semblance.core.library.records import NOT_THERE
 
-        if gone:
-            library.catalogue.set_state(source, gone, "missing", NOT_THERE)
-        if back:
-            library.catalogue.set_state(source, back, "ok")
+        if missing:
+            library.catalogue.set_state(source, missing, "missing", NOT_THERE)
+        if returned:
+            library.catalogue.set_state(source, returned, "ok")
 
-    # Numbers
+    # Features
 
     def repair_features(
         self, library: Library, feature_set: FeatureSet, state: StoreState
     ) -> tuple[str, int]:
-        """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
-        without numbers all the same."""
+        """Move damaged blocks aside and extract their cases again. Returns what was done, and how many cases are
+        still without features."""
         from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
@@ -176,7 +177,7 @@ class Repairer:
                 self.move_aside(chunk_file(store, number))
         clear_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
-            return tr_lazy("Its description was written again. All its numbers are there."), 0
+            return tr_lazy("Its description was written again. All its features can be read."), 0
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
@@ -188,31 +189,33 @@ class Repairer:
             )
         except SemblanceError as error:
             return tr_lazy(
-                "The damaged blocks were moved aside; extracting again did not work: {error}", error=error
+                "The damaged blocks were moved to the folder 'damaged'. Extracting them again failed:"
+                " {error}",
+                error=error,
             ), state.cases
         gained = len(library.features.cases_of(feature_set)) - before
-        still = max(0, state.cases - gained)
-        if not still:
-            return tr_lazy("{gained:,} cases were extracted again.", gained=gained), still
+        failed = max(0, state.cases - gained)
+        if not failed:
+            return tr_lazy("{gained:,} cases were extracted again.", gained=gained), failed
         return tr_lazy(
-            "{gained:,} cases were extracted again; {still:,} could not be: their images are away or have "
-            "changed.",
+            "{gained:,} cases were extracted again. {still:,} failed because their images are "
+            "missing or have changed.",
             gained=gained,
-            still=still,
-        ), still
+            still=failed,
+        ), failed
 
     # Metrics
 
     def replace_metric_file(self, library: Library, record: MetricRecord) -> str:
-        """Look among the files of metrics for a whole copy of a lost one."""
+        """Search the files of metrics for an intact copy of a lost one."""
         from semblance.core.metrics.metric import load_metric
 
-        wanted = record.card.get("content_hash")
-        # One of two whose files changed places was moved aside just now.
-        aside = self._aside / "metrics"
-        for file in sorted([*(library.path / "metrics").glob("*.metric"), *aside.glob("*.metric")]):
+        content_hash = record.card.get("content_hash")
+        # If two metrics' files were swapped, the first was moved aside just before.
+        moved_metrics = self._damaged_folder / "metrics"
+        for file in sorted([*(library.path / "metrics").glob("*.metric"), *moved_metrics.glob("*.metric")]):
             try:
-                if file == record.file or load_metric(file).card.content_hash != wanted:
+                if file == record.file or load_metric(file).card.content_hash != content_hash:
                     continue
             except SemblanceError:
                 continue
@@ -223,16 +226,16 @@ class Repairer:
             return tr_lazy("The same metric was found in {file}.", file=file.name)
         return ""
 
-    # What can be made again
+    # Derived files
 
     def make_thumbnails(self, library: Library) -> str:
-        """Begin the thumbnails anew and make those of all images that can be read."""
+        """Make the thumbnails of all readable images again."""
         from semblance.core.imaging import open_image
         from semblance.core.imaging.thumbnail import thumbnail
 
-        library.thumbnails.renew()
+        library.thumbnails.reset()
         rows = [r.id for r in library.catalogue.all_cases() if r.has_image]
-        made = 0
+        count = 0
         for start in range(0, len(rows), _BATCH):
             self._reporter.check_cancelled()
             self._reporter.progress(start, len(rows), "Making thumbnails")
@@ -244,11 +247,11 @@ class Repairer:
                 except SemblanceError:
                     continue
             library.thumbnails.put(images)
-            made += len(images)
-        return tr_lazy("{made:,} of {n:,} thumbnails were made again.", made=made, n=len(rows))
+            count += len(images)
+        return tr_lazy("{made:,} of {n:,} thumbnails were made again.", made=count, n=len(rows))
 
-    def prepare_again(self, library: Library, file: Path) -> str:
-        """Take away what was prepared for a metric, and prepare it again."""
+    def rebuild_prepared_metric(self, library: Library, file: Path) -> str:
+        """Remove the prepared data of a metric, and prepare them again."""
         from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
         with plain_errors(library.catalogue.file):
@@ -258,13 +261,15 @@ class Repairer:
                 try:
                     LoadedMetric(library, record, self._reporter)
                 except SemblanceError as error:
-                    return tr_lazy("Removed; it could not be made again: {message}", message=error.message)
+                    return tr_lazy(
+                        "Removed, because it could not be made again: {message}", message=error.message
+                    )
                 return tr_lazy("Made again.")
         return tr_lazy("Removed: no metric uses it.")
 
 
 def thumbnail_error(library: Path) -> str:
-    """What is wrong with the thumbnails' file, if anything; there may be none."""
+    """The first error of the thumbnails' file; empty without one, or without such a file."""
     file = library / "thumbnails.sqlite"
     if not file.exists():
         return ""
@@ -280,44 +285,46 @@ def damaged_prepared_metrics(library: Path) -> list[Path]:
 
 
 def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
-    """What in a library is no file or folder of its own (links, pipes, devices), and what may not be read."""
-    strange, closed = [], []
+    """Links, pipes and devices in a library, and files and folders that the user may not read."""
+    not_files, unreadable = [], []
     for folder, folders, names in os.walk(library):
-        if Path(folder) == library and ASIDE in folders:
-            folders.remove(ASIDE)
+        if Path(folder) == library and DAMAGED_FOLDER in folders:
+            folders.remove(DAMAGED_FOLDER)
         for name in (*folders, *names):
             mode = os.lstat(file := Path(folder, name)).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                strange.append(file)
+                not_files.append(file)
             elif not os.access(file, os.R_OK | os.X_OK if stat.S_ISDIR(mode) else os.R_OK):
-                closed.append(file)
-    return sorted(strange), sorted(closed)
+                unreadable.append(file)
+    return sorted(not_files), sorted(unreadable)
 
 
 def unused_files(library: Library) -> list[tuple[Path, bool]]:
-    """Files that nothing in the library speaks of, and whether each is too young to be touched."""
+    """Files that nothing in the library refers to, and whether each is too new to be moved."""
     folder = library.path
-    kept = {record.file.name for record in library.metrics()}
-    stems = {Path(name).stem for name in kept}
+    copy = {record.file.name for record in library.metrics()}
+    stems = {Path(name).stem for name in copy}
     stores = {library.features.store_of(one) for one in library.features.all()}
     found = [file for file in sorted(folder.iterdir()) if file.suffix in _UNFINISHED]
-    found += [file for file in _inside(folder / "metrics") if file.name not in kept]
+    found += [file for file in _inside(folder / "metrics") if file.name not in copy]
     found += [file for file in _inside(folder / "features") if file not in stores]
     for store in stores:
-        found += [file for file in sorted(store.rglob("*")) if file.is_file() and not _of_store(store, file)]
+        found += [
+            file for file in sorted(store.rglob("*")) if file.is_file() and not _belongs_to_store(store, file)
+        ]
     found += [
         file
         for file in _inside(folder / DERIVED)
         if file.suffix != ".npz" or file.name.partition(".")[0] not in stems
     ]
-    return [(file, time.time() - os.lstat(file).st_mtime < YOUNG_S) for file in found]
+    return [(file, time.time() - os.lstat(file).st_mtime < MIN_AGE_S) for file in found]
 
 
 def _inside(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def _of_store(store: Path, file: Path) -> bool:
+def _belongs_to_store(store: Path, file: Path) -> bool:
     parts = file.relative_to(store).parts
     return parts == (DESCRIPTION,) or (
         len(parts) == 3 and parts[0] == "c" and parts[1].isdecimal() and parts[2] == "0"

@@ -1,4 +1,4 @@
-"""How a metric that was lost is made again, in words with the command."""
+"""Advice how to get a lost metric back, with the command that trains it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as 
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
-#: What was asked of a training that a command takes too.
+#: Options of a training request that the command has too.
 _OPTIONS = ("steps", "max-cases", "judgements")
 
 
 def retraining_advice(record: MetricRecord, features: str = "") -> str:
-    """What a person does to get the metric of ``record`` back; ``features``: its feature set, where the
-    library has several."""
+    """How to get the metric of ``record`` back; ``features``: its feature set, where the library has several."""
     if record.learner == CLICKS:
         return tr_lazy(
             "Restore a backup, or make it again from its judgements: save the metric of its search once "
@@ -34,14 +33,14 @@ def retraining_advice(record: MetricRecord, features: str = "") -> str:
             "scores are kept.",
             learner=record.learner,
         )
-    asked = record.card.get(REQUESTED)
-    if not isinstance(asked, Mapping):
+    requested = record.card.get(REQUESTED)
+    if not isinstance(requested, Mapping):
         return tr_lazy(
-            "Import its file again where it came from one, or train it again as far as its card tells how "
-            "({command}), or restore a backup. Its card and scores are kept.",
+            "If it was imported, import its file again. Otherwise train it again with the "
+            "settings on its card ({command}), or restore a backup. Its card and scores are kept.",
             command=command,
         )
-    if ONLY_IN_WINDOW in asked:
+    if ONLY_IN_WINDOW in requested:
         return tr_lazy(
             "Train it again in the window, with the settings on its card, or restore a backup. Its card and "
             "scores are kept."
@@ -59,26 +58,26 @@ def _command(record: MetricRecord, features: str) -> str:
     """
     card = record.card
     slider = slider_of(card)
-    words = ["--learner", record.learner, "--name", record.name if slider is None else slider[0]]
+    arguments = ["--learner", record.learner, "--name", record.name if slider is None else slider[0]]
     if slider is not None:
-        words.append("--slider")
+        arguments.append("--slider")
     if features:
-        words += ["--features", features]
-    had, asked = _part(card, "parameters"), _part(card, REQUESTED)
+        arguments += ["--features", features]
+    parameters, requested = _part(card, "parameters"), _part(card, REQUESTED)
     for parameter in learner_class(record.learner).parameters:
-        if parameter.name in had and had[parameter.name] != parameter.default:
-            words += ["--set", f"{parameter.name}={had[parameter.name]}"]
+        if parameter.name in parameters and parameters[parameter.name] != parameter.default:
+            arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
     if seed := _part(card, "split").get("seed"):
-        words += ["--seed", str(seed)]
-    if renamed := card.get("findings_map"):
-        words += ["--findings", str(renamed)]
+        arguments += ["--seed", str(seed)]
+    if findings_map := card.get("findings_map"):
+        arguments += ["--findings", str(findings_map)]
     for option in _OPTIONS:
-        if value := asked.get(option):
-            words += [f"--{option}", str(value)]
-    return f"semblance train LIB {shlex.join(words)}"
+        if value := requested.get(option):
+            arguments += [f"--{option}", str(value)]
+    return f"semblance train LIB {shlex.join(arguments)}"
 
 
 def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a card; a card may come from anybody."""
+    """A part of a card, which may be missing or of another type in a card from elsewhere."""
     found = card.get(name)
     return found if isinstance(found, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Verify the catalogue of a library: its form, that its rows can be read, and what they point to."""
+"""Verify the catalogue of a library: its structure, its rows, and the references between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def verify_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    """Whether the catalogue can be used, maybe after a repair. Without it nothing else can be verified.
+    """Whether the catalogue can be used, possibly after a repair. Otherwise nothing else can be verified.
 
     Raises:
         BadInput: it was made by a newer version.
@@ -24,13 +24,13 @@ def verify_catalogue(library: Path, result: VerificationResult, repairer: Repair
     result.checked["catalogues"] = 1
     file = library / CATALOGUE
     return (
-        _verify_form(file, result, repairer)
+        _verify_structure(file, result, repairer)
         and _verify_readable(file, result, repairer)
         and _verify_references(file, result, repairer)
     )
 
 
-def _verify_form(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+def _verify_structure(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import integrity_errors, missing_columns, refuse_newer
 
     refuse_newer(file)
@@ -41,14 +41,14 @@ def _verify_form(file: Path, result: VerificationResult, repairer: Repairer | No
         CATALOGUE,
         tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
         tr_lazy(
-            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
-            "--repair."
+            "Restore a backup (semblance restore), or recover the readable part: semblance doctor"
+            " LIB --repair."
         ),
     )
     done = repairer.recover_catalogue() if repairer is not None else ""
     if repairer is not None and not done:
         remedy = tr_lazy(
-            "Nothing of it could be read: restore a backup, or import the images into a new library."
+            "Nothing could be recovered. Restore a backup, or import the images into a new library."
         )
         finding = replace(finding, remedy=remedy)
     result.add(finding, done)
@@ -63,14 +63,14 @@ def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer 
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_counted_rows(strange)),
-        tr_lazy("Repair (--repair) saves what can be read of them. A backup has them whole."),
+        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_row_counts_text(strange)),
+        tr_lazy("Repair (--repair) recovers their readable part. A backup has them completely."),
     )
-    done, is_whole = repairer.repair_rows(strange) if repairer is not None else ("", False)
-    if done and not is_whole:
+    done, all_repaired = repairer.repair_rows(strange) if repairer is not None else ("", False)
+    if done and not all_repaired:
         finding = replace(finding, remedy=join_texts([done, finding.remedy], " "))
-    result.add(finding, done if is_whole else "")
-    return is_whole
+    result.add(finding, done if all_repaired else "")
+    return all_repaired
 
 
 def _verify_references(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
@@ -78,7 +78,7 @@ def _verify_references(file: Path, result: VerificationResult, repairer: Repaire
 
     if not (lost := orphan_rows(file)):
         return True
-    rows = _counted_rows({table: range(count) for table, count in lost.items()})
+    rows = _row_counts_text({table: range(count) for table, count in lost.items()})
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
@@ -89,7 +89,7 @@ def _verify_references(file: Path, result: VerificationResult, repairer: Repaire
     return bool(result.findings[-1].repaired)
 
 
-def _counted_rows(rows: Mapping[str, Sequence[int]]) -> str:
+def _row_counts_text(rows: Mapping[str, Sequence[int]]) -> str:
     return join_texts(
         tr_lazy("{count:,} of {table}", count=len(found), table=table)
         for table, found in sorted(rows.items())

@@ -1,4 +1,4 @@
-"""Verify a library: what is damaged or missing and what can be used; with ``repair``, repair it."""
+"""Verify a library: find what is damaged or missing, and repair it on request."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library import check_is_library, open_library
+from semblance.core.library.check_library import check_is_library
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, few
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, first_names
 from semblance.core.workflows.maintenance.verify_catalogue import verify_catalogue
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> VerificationResult:
     """Verify everything in ``library``; with ``repair``, repair what can be repaired.
 
-    Nothing that may be the only copy is destroyed: what is damaged is moved to the folder ``damaged`` of the
-    library. What can be made again is made again: numbers from their images, thumbnails, prepared metrics.
+    Nothing that may be the only copy is destroyed: damaged files are moved to the folder ``damaged`` of the
+    library. Features, thumbnails and prepared metrics are made again.
 
     Raises:
         BadInput: not a library at all, or from a newer version.
         SemblanceError: ``repair`` where the library cannot be written to.
         Cancelled: asked for by the reporter; what was repaired stays so.
     """
-    from semblance.core.library.database import not_writable
+    from semblance.core.library.database import not_writable_error
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
@@ -38,20 +39,21 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     result = VerificationResult(str(library))
     repairer = Repairer(library, reporter) if repair else None
     if not _verify_file_types(library, result, repairer):
-        result.works.append(tr_lazy("Nothing else was verified because of it."))
+        result.works.append(tr_lazy("Because of this, nothing else was verified."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
     if not verify_catalogue(library, result, repairer):
         result.works.append(tr_lazy("Nothing else can be verified while the catalogue is damaged."))
         return result
-    # Before it is opened: opening replaces what it cannot read.
+    # Check before opening, which replaces an unreadable file.
     thumbnails = thumbnail_error(library)
     with open_library(library, writable=True if repair else None) as opened:
         if repair and not opened.writable:
-            raise not_writable(library)
+            raise not_writable_error(library)
         _verify_feature_rows(opened, result, repairer)
         _verify_images(opened, result, repairer, reporter)
         _verify_features(opened, result, repairer, reporter)
+        _verify_encoder(opened, result, reporter)
         _verify_metrics(opened, result, repairer, reporter)
         _verify_derived(opened, result, repairer, thumbnails)
         _verify_unused_files(opened, result, repairer)
@@ -65,38 +67,39 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
 
 
 def _verify_file_types(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
-    person may not read looks damaged and is not."""
+    """Whether the library consists of readable files and folders only. Links lead out of it, reading a pipe would
+    block, and a file without permission would be taken for damaged."""
     from semblance.core.workflows.maintenance.repair_library import unreadable_files
 
-    strange, closed = unreadable_files(library)
-    if closed:
+    strange, unreadable = unreadable_files(library)
+    if unreadable:
         finding = Problem(
             tr_lazy("permissions"),
-            closed[0].relative_to(library).as_posix(),
+            unreadable[0].relative_to(library).as_posix(),
             tr_lazy(
                 "You may not read {files}.",
-                files=few([file.relative_to(library).as_posix() for file in closed]),
+                files=first_names([file.relative_to(library).as_posix() for file in unreadable]),
             ),
-            tr_lazy("Ask whoever owns the library to let you read all of it. Nothing was changed."),
-            files=tuple(file.relative_to(library).as_posix() for file in closed),
+            tr_lazy("Ask the owner of the library for permission to read all of it. Nothing was changed."),
+            files=tuple(file.relative_to(library).as_posix() for file in unreadable),
         )
         result.add(finding)
         return False
     for file in strange:
-        inside = file.relative_to(library).as_posix()
+        relative_path = file.relative_to(library).as_posix()
         finding = Problem(
             tr_lazy("link"),
-            inside,
-            tr_lazy("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
-            if file.is_symlink()
-            else tr_lazy("{inside} is neither a file nor a folder.", inside=inside),
+            relative_path,
             tr_lazy(
-                "Repair (--repair) moves it to the folder 'damaged' and makes again what can be made again."
-            ),
+                "{inside} is a link to another place. A library must contain the files themselves.",
+                inside=relative_path,
+            )
+            if file.is_symlink()
+            else tr_lazy("{inside} is neither a file nor a folder.", inside=relative_path),
+            tr_lazy("Repair (--repair) moves it to the folder 'damaged' and makes derived files again."),
         )
         result.add(finding, repairer.move_aside(file) if repairer is not None else "")
-    return not result.open_harm
+    return not result.unrepaired_problems
 
 
 def _verify_feature_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
@@ -106,7 +109,7 @@ def _verify_feature_rows(library: Library, result: VerificationResult, repairer:
         finding = Problem(
             tr_lazy("catalogue rows"),
             CATALOGUE,
-            tr_lazy("{strange:,} rows of numbers belong to no case.", strange=strange),
+            tr_lazy("{strange:,} rows of features belong to no case.", strange=strange),
             tr_lazy("Repair (--repair) removes them."),
         )
         done = ""
@@ -133,24 +136,24 @@ def _verify_images(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
-                    "{source}: its images are no longer there ({n:,} files).",
+                    "{source}: its images are missing ({n:,} files).",
                     source=source.name,
                     n=len(files),
                 ),
                 tr_lazy(
-                    "File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."
+                    "File > Find moved images… (semblance relink LIB FOLDER) finds them in their new folder."
                 ),
             )
             result.add(finding)
             continue
         try:
             with Source.open(source.path) as opened:
-                there = {entry.path: entry for entry in opened.entries()}
-                gone = sorted(set(files) - set(there))
+                existing = {entry.path: entry for entry in opened.entries()}
+                missing = sorted(set(files) - set(existing))
                 changed = []
-                for path in sorted(set(files) & set(there)):
+                for path in sorted(set(files) & set(existing)):
                     reporter.check_cancelled()
-                    entry, known = there[path], files[path]
+                    entry, known = existing[path], files[path]
                     stamp = entry.mtime_ns if entry.crc is None else entry.crc
                     if entry.size == known.size and stamp == known.stamp:
                         continue
@@ -159,20 +162,22 @@ def _verify_images(
         except SemblanceError as error:
             result.add(Problem("images", str(source.path), error.message, error.hint))
             continue
-        back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
-        if gone:
+        returned = sorted(p for p, f in files.items() if f.state == "missing" and p in existing)
+        if missing:
             finding = Problem(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
-                    "{source}: {n:,} of {n2:,} files are missing: {gone}.",
+                    "{source}: {n:,} of {n2:,} files are missing: {missing}.",
                     source=source.name,
-                    n=len(gone),
+                    n=len(missing),
                     n2=len(files),
-                    gone=few(gone),
+                    missing=first_names(missing),
                 ),
-                tr_lazy("Find moved images… looks for them elsewhere. Their cases keep their numbers."),
-                files=tuple(gone),
+                tr_lazy(
+                    "Find moved images… searches for them in other folders. Their cases keep their features."
+                ),
+                files=tuple(missing),
             )
             result.add(finding)
         if changed:
@@ -183,14 +188,14 @@ def _verify_images(
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
                     source=source.name,
                     n=len(changed),
-                    changed=few(changed),
+                    changed=first_names(changed),
                 ),
-                tr_lazy("Import the source again. The cases then get new numbers."),
+                tr_lazy("Import the source again. The features of the cases are then extracted again."),
                 files=tuple(changed),
             )
             result.add(finding)
         if repairer is not None:
-            repairer.mark_images(library, source, gone, back)
+            repairer.mark_images(library, source, missing, returned)
     result.checked["images"] = checked
 
 
@@ -199,62 +204,78 @@ def _verify_features(
 ) -> None:
     from semblance.core.library.feature_checks import store_state
 
-    every = library.features.all()
-    result.checked["feature sets"] = len(every)
-    for feature_set in every:
+    feature_sets = library.features.all()
+    result.checked["feature sets"] = len(feature_sets)
+    for feature_set in feature_sets:
         state = store_state(library.features, feature_set, reporter)
         store = library.features.store_of(feature_set)
-        inside = store.relative_to(library.path).as_posix()
-        total = state.cases + state.sound
+        relative_path = store.relative_to(library.path).as_posix()
+        total = state.cases + state.intact
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                tr_lazy("the description of its numbers is lost or damaged")
+                tr_lazy("the description of its features is lost or damaged")
                 if not state.description
-                else tr_lazy("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
+                else tr_lazy("blocks of features lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Problem(
                 tr_lazy("features"),
-                inside,
+                relative_path,
                 tr_lazy(
-                    "Feature set '{feature_set}': {what}. {cases:,} of {total:,} cases have no numbers.",
+                    "Feature set '{feature_set}': {what}. {cases:,} of {total:,} cases have no features.",
                     feature_set=feature_set.name,
                     what=what,
                     cases=state.cases,
                     total=total,
                 ),
                 tr_lazy("Repair (--repair) extracts them again from their images."),
-                files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
+                files=tuple(f"{relative_path}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
             if repairer is not None:
-                told, lost = repairer.repair_features(library, feature_set, state)
-                repaired = "" if lost else told
-                finding = replace(finding, remedy=told)
-            state = replace(state, sound=total - lost)
+                done, lost = repairer.repair_features(library, feature_set, state)
+                repaired = "" if lost else done
+                finding = replace(finding, remedy=done)
+            state = replace(state, intact=total - lost)
             result.add(finding, repaired)
         elif not state.checked and total:
             finding = Problem(
                 tr_lazy("features"),
-                inside,
+                relative_path,
                 tr_lazy(
-                    "Feature set '{feature_set}' was made before numbers had checksums. All of it can be "
-                    "read, but a changed number would not be noticed.",
+                    "Feature set '{feature_set}' was made before features had checksums. It can be read "
+                    "completely, but a changed value would not be noticed.",
                     feature_set=feature_set.name,
                 ),
                 tr_lazy("Extract it again under another name to add checksums."),
                 harm=False,
             )
             result.add(finding)
-        if state.sound:
+        if state.intact:
             result.works.append(
                 tr_lazy(
                     "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
                     feature_set=feature_set.name,
-                    sound=state.sound,
+                    sound=state.intact,
                     total=total,
                 )
             )
+
+
+def _verify_encoder(library: Library, result: VerificationResult, reporter: Reporter) -> None:
+    """Whether new images would be measured as those of the library were."""
+    from semblance.core.features.encoder.extractor import Encoder
+    from semblance.core.features.encoder.model_file import check_shipped_encoder
+
+    if not any(feature_set.extractor == Encoder.name for feature_set in library.features.all()):
+        return
+    reporter.progress(0, None, "Checking the encoder")
+    try:
+        check_shipped_encoder()
+    except SemblanceError as error:
+        result.add(Problem(tr_lazy("encoder"), Encoder.name, error.message, error.hint))
+    else:
+        result.works.append(tr_lazy("The encoder gives the numbers it must."))
 
 
 def _verify_metrics(
@@ -273,7 +294,7 @@ def _verify_metrics(
         try:
             loaded = load_metric(record.file)
             if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
-                wrong = tr_lazy("It holds another metric than the catalogue says.")
+                wrong = tr_lazy("It contains another metric than the catalogue states.")
         except SemblanceError as error:
             wrong = error.message
         if not wrong:
@@ -305,9 +326,9 @@ def _verify_derived(
             harm=False,
         )
         result.add(finding, repairer.make_thumbnails(library) if repairer is not None else "")
-    bad = damaged_prepared_metrics(library.path)
+    damaged = damaged_prepared_metrics(library.path)
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
-    for file in bad:
+    for file in damaged:
         finding = Problem(
             tr_lazy("derived"),
             file.relative_to(library.path).as_posix(),
@@ -315,31 +336,31 @@ def _verify_derived(
             tr_lazy("They are made again when the metric is used."),
             harm=False,
         )
-        result.add(finding, repairer.prepare_again(library, file) if repairer is not None else "")
+        result.add(finding, repairer.rebuild_prepared_metric(library, file) if repairer is not None else "")
 
 
 def _verify_unused_files(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
     from semblance.core.workflows.maintenance.repair_library import unused_files
 
-    for file, young in unused_files(library):
-        inside = file.relative_to(library.path).as_posix()
+    for file, is_young in unused_files(library):
+        relative_path = file.relative_to(library.path).as_posix()
         says = (
             tr_lazy(
-                "{inside} belongs to nothing in the library. It is new, and another program may still"
-                " be writing it.",
-                inside=inside,
+                "{inside} does not belong to the library. It is new, and another program may still be"
+                " writing it.",
+                inside=relative_path,
             )
-            if young
+            if is_young
             else tr_lazy(
-                "{inside} belongs to nothing in the library. A program that was killed left it.",
-                inside=inside,
+                "{inside} does not belong to the library. A program that was killed left it there.",
+                inside=relative_path,
             )
         )
         finding = Problem(
             tr_lazy("left over"),
-            inside,
+            relative_path,
             says,
             tr_lazy("Repair (--repair) moves it to the folder 'damaged' once it is an hour old."),
             harm=False,
         )
-        result.add(finding, repairer.move_aside(file) if repairer is not None and not young else "")
+        result.add(finding, repairer.move_aside(file) if repairer is not None and not is_young else "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
 from semblance.core.library.export_log import log_export
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.storage import save_metric

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, evaluate_metric
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases

@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.metrics.training_data.training_sample import TRAINING_CASES

@@ -122,7 +122,9 @@ def _judged_constraints(
     assert train.case_rows is not None
     place = {int(row): at for at, row in enumerate(train.case_rows)}
     row_of = {r.case_id: place[int(r.id)] for r in library.catalogue.all_cases() if int(r.id) in place}
-    return from_judgements([(one.kind.value, one.asked, one.case, one.other) for one in judgements], row_of)
+    return from_judgements(
+        [(one.kind.value, one.query_key, one.case, one.other) for one in judgements], row_of
+    )
 
 
 def _note(n: int, left_out: int, *, with_findings: bool) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
 from semblance.core.metrics.pipeline import attach_steps

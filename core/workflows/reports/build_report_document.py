@@ -29,7 +29,7 @@ from semblance.core.reports.document import (
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -48,7 +48,11 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
-_VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
+_VERDICTS = {
+    JudgementKind.ALIKE: "alike",
+    JudgementKind.NOT_ALIKE: "not alike",
+    JudgementKind.CLOSER: "closer",
+}
 
 
 def report_document(
@@ -80,7 +84,7 @@ def report_document(
             names(case_id)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
-    judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
+    judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
     without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
     vote = VoteFacts(
@@ -114,7 +118,7 @@ def report_document(
                 case.patient,
                 case.path,
                 _thumbnail(details[case.row], thumbnails),
-                _shown_parts(reason.parts, case.distance, moved=search.moved),
+                _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
                 judged.get(case.case_id, ""),
                 case.alike,
                 reason.sentence,
@@ -143,7 +147,7 @@ def report_document(
 
 
 def _judgement_row(one: Judgement) -> JudgementRow:
-    if one.kind == Kind.CLOSER:
+    if one.kind == JudgementKind.CLOSER:
         return JudgementRow(tr_lazy("closer to the query"), one.case, one.query, one.other, one.time)
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 

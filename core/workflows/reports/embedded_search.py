@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.library.open_library import open_library
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -169,7 +169,7 @@ def _judgement(data: Mapping[str, Any], cases: Mapping[str, str]) -> Judgement |
     if any(name not in cases for name in names):
         return None
     return Judgement(
-        Kind(data["kind"]),
+        JudgementKind(data["kind"]),
         cases[data["query"]],
         cases[data["case"]],
         None if data["other"] is None else cases[data["other"]],
@@ -239,6 +239,6 @@ def _content(file: Path) -> str:
     Raises:
         BadInput: it is not there, or cannot be read.
     """
-    with open_plainly(file, str(file)) as opened:
+    with open_regular_file(file, str(file)) as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return f"{file.stat().st_size}-{digest}"

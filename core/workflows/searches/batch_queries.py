@@ -6,7 +6,7 @@ from pathlib import Path
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 
 #: A list of ids that is longer or larger is none.

@@ -22,6 +22,9 @@ class CaseTable:
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
 
+    def __len__(self) -> int:
+        return len(self._facts)
+
     def __contains__(self, row: object) -> bool:
         return row in self._facts
 

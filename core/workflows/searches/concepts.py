@@ -49,7 +49,7 @@ def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) 
     Raises:
         BadInput: not a library.
     """
-    from semblance.core.library import open_library
+    from semblance.core.library.open_library import open_library
 
     if metric is None:
         with open_library(library) as opened:

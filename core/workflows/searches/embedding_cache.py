@@ -17,6 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.records import DERIVED, FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -106,7 +107,8 @@ def embed_cases(
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
         embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
-        if library.writable:
+        # That of a provisional metric is out of date in a moment.
+        if library.writable and PROVISIONAL not in record.card:
             save_embedding(kept, embedding)
     return embedding
 

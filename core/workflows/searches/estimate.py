@@ -137,7 +137,7 @@ def _votes_as_calibrated(
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
     if not search.hide_same_patient and query.own_cases(loaded.patients)[voters].any():
         return False
-    if search.fold_duplicates:
+    if search.group_duplicates:
         return True
     keys = loaded.keys[voters].tolist()
     return len(set(keys)) == len(keys) and not query.copies_among(loaded.keys)[voters].any()

@@ -17,6 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
+from semblance.core.searches.marks import is_mark
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
@@ -98,7 +99,7 @@ def explain_distance(
         )
     ]
     kind, shares = shares_of(context.grouping, q, x, context.feature_names)
-    moved = 0.0 if shown is None or not search.moved else shown - distance
+    moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
         shares.append(Share(MOVED, moved))
@@ -263,8 +264,10 @@ def _sample(loaded: LoadedMetric) -> Matrix:
 
 def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
     """The metric that the ranking of ``search`` is by, frozen."""
-    entries = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
-    if not entries and not search.moved:
+    in_force = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
+    # Marks for this query change the order alone.
+    entries = [entry for entry in in_force if not is_mark(entry.judgement, search.query)]
+    if not entries and not search.is_shifted:
         return loaded.metric
     try:
         session = open_refinement(library, search.metric, reporter, without=search.without)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
-from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
-from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
@@ -26,6 +26,7 @@ Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
 class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
+    ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
     ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``allowed`` (n,):
     cases that may answer, ``None`` for all. ``changed``: why the ranking is not by the metric as it was
     scored, empty where it is.
@@ -34,10 +35,11 @@ class QueryComparison:
     loaded: LoadedMetric
     search: Search
     query: EmbeddedQuery
-    index: Index | ScanIndex | ClickIndex
+    index: AnyIndex
     nearest: Matrix
     allowed: npt.NDArray[np.bool_] | None = None
     changed: str = ""
+    ordered: FeedbackIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only; those of one content already folded."""
@@ -45,17 +47,17 @@ class QueryComparison:
         if among is not None:
             allowed = among if allowed is None else among & allowed
         return rank(
-            self.index,
+            self.index if self.ordered is None else self.ordered,
             self.query,
             k,
             patients=self.loaded.patients if self.search.hide_same_patient else None,
-            keys=self.loaded.keys if self.search.fold_duplicates else None,
+            keys=self.loaded.keys if self.search.group_duplicates else None,
             allowed=allowed,
         )
 
     def fold(self, places: Rows) -> Rows:
         """(r,) for each of ``places``, nearest first, which of them it is a near-duplicate of, else itself."""
-        usual = usual_nearest(self.nearest) if self.search.fold_duplicates else None
+        usual = usual_nearest(self.nearest) if self.search.group_duplicates else None
         folded = self.loaded.duplicate_finder.folded(places, self.coordinates(places), usual)
         return np.array(folded, dtype=np.int64)
 
@@ -66,9 +68,18 @@ class QueryComparison:
         return np.asarray(self.loaded.embedding[places], dtype=np.float64)
 
     @property
+    def query_coordinates(self) -> Matrix:
+        """(m,) the query beside :meth:`coordinates`."""
+        asked = np.asarray(self.query.embedded, dtype=np.float64)
+        if not isinstance(self.index, ClickIndex):
+            return asked
+        embedded: Matrix = self.index.form.embed(asked[np.newaxis])[0]
+        return embedded
+
+    @property
     def far_distance(self) -> float | None:
         """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.unusual)
+        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +123,8 @@ def shown_order(compared: QueryComparison, found: FoldedRanking, k: int) -> Rows
     if compared.search.diverse <= 0.0:
         return np.arange(min(k, len(found.kept)))
     coordinates = compared.coordinates(found.places)
-    return diverse_order(found.distances, coordinates, k, compared.search.diverse)
+    # Where marks order the cases, what stands earlier counts as nearer.
+    return diverse_order(np.sort(found.distances), coordinates, k, compared.search.diverse)
 
 
 def nearest_others(
@@ -125,7 +137,7 @@ def nearest_others(
     other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
     near = np.flatnonzero(other[ranking.rows])[: 2 * OTHERS]
     rows, distances = ranking.rows[near], ranking.distances[near]
-    if len(near) < 2 * OTHERS and not isinstance(compared.index, ClickIndex):
+    if len(near) < 2 * OTHERS and compared.ordered is None and not isinstance(compared.index, ClickIndex):
         # A click may not cost a second comparison with all cases; the window ranks two hundred.
         again = compared.rank(2 * OTHERS, among=other)
         rows, distances = again.rows, again.distances

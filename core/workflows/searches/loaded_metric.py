@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_groups import exclude_groups
@@ -122,6 +123,15 @@ class LoadedMetric:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
         return self._place.get(row)
 
+    def patient_of_case(self, case: str) -> str | None:
+        """The patient of a case by its id; ``None`` where unknown, or for a case without features."""
+        try:
+            place = self.place_of(self.cases.row_of(case))
+        except BadInput:
+            return None
+        patient = None if place is None else self.patients[place]
+        return str(patient) if patient else None
+
     def case_query(self, place: int) -> EmbeddedQuery:
         """The query that a case with features is."""
         tie = None if self.ties is None else self.ties[place]
@@ -136,7 +146,7 @@ class LoadedMetric:
         """The number of a finding in :attr:`finding_codes`."""
         return self._finding_numbers[finding]
 
-    def key_of(self, row: int) -> int:
+    def query_key(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self.cases.content_of(row), -1)
 

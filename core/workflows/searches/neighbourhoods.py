@@ -77,8 +77,8 @@ def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
     return None if distances is None or len(distances) < FEWEST else float(np.median(distances))
 
 
-def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:
+def far_quantile(distances: npt.NDArray[np.float64], no_match_rate: float) -> float | None:
     """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
-    if unusual <= 0.0 or not len(distances):
+    if no_match_rate <= 0.0 or not len(distances):
         return None
-    return float(np.quantile(distances, max(0.0, 1.0 - unusual)))
+    return float(np.quantile(distances, max(0.0, 1.0 - no_match_rate)))

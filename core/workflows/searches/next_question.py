@@ -10,9 +10,16 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.searches import questions
-from semblance.core.searches.judgement import Kind
-from semblance.core.searches.ledger import Entry
-from semblance.core.searches.questions import Answer, Likeness, Question, judgements_of, nearer, next_query
+from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.questions import (
+    Answer,
+    LikenessModel,
+    Question,
+    answer_judgements,
+    draw_query,
+    nearer,
+)
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -75,7 +82,7 @@ def next_question_anywhere(
     place = _place(session, search, about)
     if place is not None:
         judged = sum(1 for entry in in_force if _thumb_of(entry, session.case_at(place)))
-        if not _likeness(session, in_force).enough(judged // 2):
+        if not _likeness(session, in_force).should_change_query(judged // 2):
             found = _about(session, search, place, passed)
             if found is not None:
                 return found
@@ -83,7 +90,7 @@ def next_question_anywhere(
     known |= {place, *(session.place_of(case) for case in passed)}
     asked = {at for at in known if at is not None}
     rng = np.random.default_rng(len(in_force))
-    while (other := next_query(asked, rng, session.trained)) is not None:
+    while (other := draw_query(asked, rng, session.trained)) is not None:
         found = _about(session, search, other, passed)
         if found is not None:
             return found
@@ -102,7 +109,7 @@ def answer_question(
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Store the two judgements of an answer; errors as in :func:`.refine_metric.judge`."""
-    made = judgements_of(given, asked.query, asked.first, asked.second)
+    made = answer_judgements(given, asked.query, asked.first, asked.second)
     return judge(library, search, made, k=k, author=author, reporter=reporter)
 
 
@@ -114,8 +121,8 @@ def _place(session: RefinementSession, search: Search, about: str | None) -> int
     return None if query.case is None or query.region else session.place_of(query.case)
 
 
-def _thumb_of(entry: Entry, query: str) -> bool:
-    return entry.judgement.kind != Kind.CLOSER and entry.judgement.asked == query
+def _thumb_of(entry: LedgerEntry, query: str) -> bool:
+    return entry.judgement.kind != JudgementKind.CLOSER and entry.judgement.query_key == query
 
 
 def _about(
@@ -128,7 +135,7 @@ def _about(
     patient = loaded.patients[place]
     if patient:
         allowed &= loaded.patients != patient
-    question: Question | None = questions.ask(
+    question: Question | None = questions.choose_question(
         session.coordinates,
         session.form(in_force, search.strength),
         place,
@@ -142,30 +149,30 @@ def _about(
     return CaseQuestion(*(session.case_at(at) for at in (question.query, question.first, question.second)))
 
 
-def _likeness(session: RefinementSession, in_force: Sequence[Entry]) -> Likeness:
+def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> LikenessModel:
     """How likely a case is like a query, by the thumbs for the newest queries that are whole cases."""
-    of_query: dict[str, list[Entry]] = {}
+    of_query: dict[str, list[LedgerEntry]] = {}
     for entry in in_force:
-        if entry.judgement.kind != Kind.CLOSER:
-            of_query.setdefault(entry.judgement.asked, []).append(entry)
+        if entry.judgement.kind != JudgementKind.CLOSER:
+            of_query.setdefault(entry.judgement.query_key, []).append(entry)
     start = session.space.start()
-    sample = questions.sample_of(session.coordinates)
+    sample = questions.nearness_sample(session.coordinates)
     shares: list[float] = []
     alike: list[bool] = []
     for query in list(of_query)[-questions.QUERIES :]:
         place = session.place_of(query)
         thumbs = [(session.place_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
-        there = [(at, kind == Kind.ALIKE) for at, kind in thumbs if at is not None]
+        there = [(at, kind == JudgementKind.ALIKE) for at, kind in thumbs if at is not None]
         if place is not None and there:
             cases = session.coordinates[[at for at, _ in there]]
             shares += nearer(cases, session.coordinates[place], sample, start).tolist()
             alike += [yes for _, yes in there]
     before = _known_before(session)
-    return Likeness.of(np.array(shares), alike, before) if shares else before
+    return LikenessModel.of(np.array(shares), alike, before) if shares else before
 
 
-def _known_before(session: RefinementSession) -> Likeness:
+def _known_before(session: RefinementSession) -> LikenessModel:
     """What the metric's held-out score tells of how far cases like a query reach."""
     scores = session.loaded.record.scores or {}
     curve = scores.get("retrieval_accuracy") or {}
-    return Likeness.of_accuracy(curve.get("mean") or (), int(scores.get("n_test", 0)))
+    return LikenessModel.from_accuracy(curve.get("mean") or (), int(scores.get("n_test", 0)))

@@ -6,11 +6,15 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from semblance.core.library import open_library
+from semblance.core.errors import BadInput
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedMetric
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 8
@@ -65,13 +69,25 @@ def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> Loaded
     opened = open_library(library)
     try:
         stamp = opened.catalogue.stamp()
-        loaded = LoadedMetric(opened, opened.metric(metric), reporter)
+        loaded = _load(opened, metric, reporter)
     except BaseException:
         opened.close()
         raise
     _open_metrics[key] = (stamp, loaded)
     _free_memory()
     return loaded
+
+
+def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
+    record = opened.metric(metric)
+    try:
+        return LoadedMetric(opened, record, reporter)
+    except BadInput:
+        # Another program, or the preparation of the library, may have replaced it just now.
+        newer = opened.metric(metric)
+        if newer.file == record.file:
+            raise
+        return LoadedMetric(opened, newer, reporter)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.features.registry import make_extractor
+from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.imaging import Image, ImageAddress, ImageReader
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
@@ -34,7 +34,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.key_of(row))
+    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.query_key(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -45,7 +45,22 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
     """
     if query.case is None:
         return _outside_image(loaded, query).features
-    return case_features(loaded, query.case) if query.region is None else _measure(loaded, query)[0]
+    if query.region is not None or _is_unmeasured(loaded, query.case):
+        return _measure(loaded, query)[0]
+    return case_features(loaded, query.case)
+
+
+def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
+    """Whether the case has an image whose turn has not come while its library is being measured."""
+    row = loaded.cases.row_of(case)
+    if loaded.place_of(row) is not None:
+        return False
+    details = loaded.details([row]).get(row)
+    if details is None or details.address is None:
+        return False
+    if not extractor_class(loaded.feature_set.extractor).needs_image:
+        return False
+    return case not in dict(loaded.library.features.failures(loaded.feature_set))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +139,8 @@ def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
             )
         address, shown = ImageAddress(query.image), None
     with ImageReader() as reader:
+        region = query.region or shown
         if extractor.volumes and reader.is_stack(address):
-            region = query.region
             if region is not None and region.z is None and shown is not None:
                 # A region drawn without a slice lies on the one that is shown.
                 region = replace(region, z=shown.middle_slice)
@@ -133,8 +148,8 @@ def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
                 prepared = extractor.prepare_stack(stack, region)
                 image = stack.image(stack.middle(region)) if query.case is None else None
             return extractor.measure([prepared])[0].astype(np.float64), image
-        image = reader.open(address, query.region or shown)
-    return extractor.extract(image, query.region).astype(np.float64), image
+        image = reader.open(address, region)
+    return extractor.extract(image, region).astype(np.float64), image
 
 
 def case_features(loaded: LoadedMetric, case: str) -> Matrix:

@@ -19,7 +19,7 @@ from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, pat
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image_signature import image_signature
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.library.content_hashes import content_hash_of
+from semblance.core.library.content_hashes import content_hash_of_stream
 from semblance.core.library.pseudonyms import known_pseudonyms
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
 from semblance.core.retrieval.index import Rows
@@ -46,7 +46,7 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     """
     own, other_patients = _cases_by_header(loaded, path)
     with path.open("rb") as file:
-        own |= cases_of_file(loaded.library.catalogue, content_hash_of(file))
+        own |= cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))
     copies: set[int] = set()
     near: set[int] = set()
     encoded = thumbnail(image)

@@ -1,14 +1,15 @@
 """Rank the cases of a library for a search: by its metric, and by what its feedback and concepts change.
 
 In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
-(:mod:`.query_features`, :mod:`.query_identity`), the ranking without its patient and with near-duplicates
-folded (:mod:`.folded_ranking`), the estimate (:mod:`.estimate`), the result (:mod:`.search_result`).
+(:mod:`.query_features`, :mod:`.query_identity`), the order that marks give (:mod:`.order_by_marks`), the
+ranking without its patient and with near-duplicates folded (:mod:`.folded_ranking`), the estimate
+(:mod:`.estimate`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
@@ -42,7 +45,9 @@ from semblance.core.workflows.searches.folded_ranking import (
     shown_order,
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.measured_query import MeasuredQuery
 from semblance.core.workflows.searches.open_metrics import open_metric
+from semblance.core.workflows.searches.order_by_marks import MarkedComparison, check_marks, order_by_marks
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -62,104 +67,170 @@ class RankedSearch:
     search: Search
     result: SearchResult
     shifts: tuple[int, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     trust: float = 0.0
     refused: BadInput | None = None
     left_out: tuple[str, ...] = ()
 
 
-def rank_cases(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+def rank_cases(
+    library: Path, search: Search, *, k: int = 20, marks: Marks = NO_MARKS, reporter: Reporter = SILENT
+) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
     The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
     (counted with the one that stays). The library's rows under the metric are kept between calls of one
     process.
 
+    ``marks``, and those of the search's ledger for its query, re-order the ranking from the first one on
+    (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
+    order without them: ``replace(search, strength=0.0)`` is the view before. Judgements on other queries and
+    comparisons refine the metric instead.
+
     Raises:
-        BadArguments: no such metric or group of features, or not exactly one of case and image given.
+        BadArguments: no such metric or group of features, not exactly one of case and image given, or a mark on
+            the query.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     if (search.query.case is None) == (search.query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     loaded = open_metric(library, search.metric, reporter, without=search.without)
-    entries = loaded.ledger(search.ledger).entries_without_shown if search.ledger else ()
-    judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
-    if not judged and not search.moved:
-        return RankedSearch(search, _rank_by_metric(loaded, search, k), entries=entries)
-    try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
-    except BadInput as refused:
-        return RankedSearch(search, _rank_by_metric(loaded, search, k), entries=entries, refused=refused)
-    return _rank_refined(session, search, k)
+    check_marks(loaded, search.query, marks)
+    entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
+    in_force = [entry for entry in entries if entry.undone is None]
+    followed = in_force if search.strength > 0.0 else []
+    teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
+    all_marks = marks_of((entry.judgement for entry in followed), search.query, marks)
+    asking = compare_query(library, search, teaching, reporter)
+    begin = time.perf_counter()
+    marked = order_by_marks(asking.compared, all_marks, search.strength)
+    result = _result(asking, marked, k, begin)
+    return RankedSearch(
+        search,
+        result,
+        _shifts(asking, search, result) if marked is not None or asking.refined else (),
+        entries,
+        tuple(contradictions(in_force, loaded.patient_of_case)),
+        trust(len(in_force)),
+        asking.refused,
+        asking.left_out,
+    )
 
 
 def nearest_cases(
-    library: Path, metric: str, query: Query, *, k: int = 20, reporter: Reporter = SILENT, **options: Any
+    library: Path,
+    metric: str,
+    query: Query,
+    *,
+    k: int = 20,
+    marks: Marks = NO_MARKS,
+    reporter: Reporter = SILENT,
+    **options: Any,
 ) -> SearchResult:
-    """The ``k`` cases nearest to ``query`` under ``metric``; ``options`` are those of
-    :class:`semblance.core.searches.search.Search`.
+    """The ``k`` cases nearest to ``query`` under ``metric``, in the order that ``marks`` give; ``options`` are those
+    of :class:`semblance.core.searches.search.Search`.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
-    return rank_cases(library, Search(metric, query, **options), k=k, reporter=reporter).result
+    return rank_cases(library, Search(metric, query, **options), k=k, marks=marks, reporter=reporter).result
 
 
-def _rank_by_metric(loaded: LoadedMetric, search: Search, k: int) -> SearchResult:
+@dataclass(frozen=True, eq=False)
+class UnmarkedComparison:
+    """What is compared before marks count.
+
+    ``plain_query``: the query under the metric alone, measured in ``seconds``. ``refined``: whether something else
+    than the metric alone decides. ``left_out`` and ``refused`` as in :class:`RankedSearch`.
+    """
+
+    compared: QueryComparison
+    plain_query: EmbeddedQuery
+    seconds: float
+    refined: bool = False
+    left_out: tuple[str, ...] = ()
+    refused: BadInput | None = None
+
+
+def compare_query(
+    library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
+) -> UnmarkedComparison:
+    """The query of ``search`` beside all cases, with its examples and concepts and what ``teaching`` refines.
+
+    Raises:
+        BadArguments, BadInput: as :func:`rank_cases`.
+    """
+    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    if not teaching and not search.is_shifted:
+        return _ask_metric(loaded, search)
+    try:
+        session = open_refinement(library, search.metric, reporter, without=search.without)
+    except BadInput as refused:
+        return replace(_ask_metric(loaded, search), refused=refused)
+    return _ask_refined(session, search, teaching)
+
+
+def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     begin = time.perf_counter()
     query = embed_query(loaded, search.query)
     seconds = time.perf_counter() - begin
     nearest = loaded.neighbourhoods.distances
     changed = FEWER if search.without else ""
-    compared = QueryComparison(loaded, search, query, loaded.index, nearest, changed=changed)
-    return _result(compared, k, features_seconds=seconds)
+    return UnmarkedComparison(
+        QueryComparison(loaded, search, query, loaded.index, nearest, changed=changed), query, seconds
+    )
 
 
-def _rank_refined(session: RefinementSession, search: Search, k: int) -> RankedSearch:
-    """The ranking of ``search`` with its feedback, examples and concepts."""
-    loaded, ledger = session.loaded, session.loaded.ledger(search.ledger)
-    entries = ledger.in_force
+def _ask_refined(
+    session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
+) -> UnmarkedComparison:
+    """With examples and concepts, under the metric that other searches' judgements and comparisons refine."""
+    loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
-    index.form = session.form(entries, search.strength).opened(shifted.open)
+    index.form = session.form(teaching, search.strength).opened(shifted.open)
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)
     compared = QueryComparison(loaded, search, query, index, nearest, shifted.allowed, REFINED)
-    result = _result(compared, k)
-    if search.unlike or any(amount for _, amount in search.concepts):
-        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
-        result = replace(result, no_good_match=False, usual_distance=None)
-    places = [loaded.place_of(line.row) for line in result.ranked]
-    return RankedSearch(
-        search,
-        result,
+    return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
+
+
+def _shifts(asking: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
+    if search.diverse:
         # Ranks made various cannot be compared with those by distance alone.
-        () if search.diverse else session.shifts(plain_query, [at for at in places if at is not None]),
-        ledger.entries_without_shown,
-        tuple(contradictions(entries, session.patient_of)),
-        trust(len(entries)),
-        left_out=shifted.left_out,
-    )
+        return ()
+    loaded = asking.compared.loaded
+    places = [loaded.place_of(line.row) for line in result.ranked]
+    return MeasuredQuery.of(loaded, asking.plain_query).shifts([at for at in places if at is not None])
 
 
-def _result(compared: QueryComparison, k: int, features_seconds: float = 0.0) -> SearchResult:
+def _result(
+    asking: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
+) -> SearchResult:
     """Rank, hide and fold, estimate, and put the result together."""
-    begin = time.perf_counter()
+    plain = asking.compared
+    compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = fold_ranking(compared, max(k, VOTERS))
-    voters = found.places[:VOTERS].tolist()
+    # Marks may follow the findings on screen: they have no part in what the findings say.
+    voting = found if marked is None else fold_ranking(plain, VOTERS)
+    voters = voting.places[:VOTERS].tolist()
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
     order = shown_order(compared, found, k)
     shown = found.places[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
     ranked = _lines(loaded, details, shown, found.distances[order], folded_under(compared, found))
+    if marked is not None:
+        ranked = marked.with_nearest(ranked)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
     far = compared.far_distance
-    closest = found.ranking.distances[:1]
+    if search.unlike or any(amount for _, amount in search.concepts):
+        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
+        far = None
     return SearchResult(
         search.query,
         search.metric,
@@ -168,12 +239,14 @@ def _result(compared: QueryComparison, k: int, features_seconds: float = 0.0) ->
         found.ranking.hidden_same_patient,
         found.near_duplicates,
         vote.counts,
-        bool(far is not None and (closest > far).any()),
+        bool(far is not None and (voting.ranking.distances[:1] > far).any()),
         far,
-        {"features": features_seconds, "search": time.perf_counter() - begin},
+        {"features": asking.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
+        len(loaded.cases),
+        NO_MARKS if marked is None else marked.marks,
     )
 
 

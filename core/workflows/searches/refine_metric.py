@@ -22,15 +22,19 @@ from semblance.core.library.records import checked_name
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
-from semblance.core.searches.influence import Influence, influences
-from semblance.core.searches.judgement import Judgement, Kind, key_of
-from semblance.core.searches.ledger import Ledger
+from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import Ledger, LedgerEntry
+from semblance.core.searches.marks import is_mark, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
+from semblance.core.workflows.searches.folded_ranking import QueryComparison
 from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
+from semblance.core.workflows.searches.order_by_marks import distances_of, order_by_marks
+from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
 from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
 from semblance.core.workflows.searches.shift_query import shift_query
 
@@ -50,20 +54,26 @@ def judge(
     instead: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
-    """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
+    """Keep these clicks, made together, and rank anew; see :func:`likeness_judgement` and
+    :func:`comparison_judgement`.
 
-    ``instead``: ids of earlier judgements they take the place of, which are taken back.
+    A likeness judgement on the query of ``search`` is a mark: it re-orders this search at once
+    (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
+    metric for other queries. ``instead``: ids of earlier judgements they take the place of, which are taken back.
 
     Raises:
         BadArguments: no such earlier judgement.
-        BadInput: a case that the library does not have, or a metric that clicks cannot refine.
+        BadInput: a case that the library does not have, or, for comparisons, a metric that they cannot refine.
         SemblanceError: the library cannot be written to.
     """
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    if all(is_mark(judgement, search.query) for judgement in judgements):
+        loaded = open_metric(library, search.metric, reporter, without=search.without)
+    else:
+        loaded = open_refinement(library, search.metric, reporter, without=search.without).loaded
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
-                session.loaded.cases.row_of(case)
+                loaded.cases.row_of(case)
     # One moment for all of them tells that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
@@ -106,6 +116,16 @@ def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SI
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
+def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+    """Take back all marks of this search's query and rank as before the first; each can be put in force again.
+
+    Judgements on other queries and comparisons stay.
+    """
+    with _written(library, search, reporter) as ledger:
+        ledger.undo([entry.id for entry in ledger.in_force if is_mark(entry.judgement, search.query)])
+    return rank_cases(library, search, k=k, reporter=reporter)
+
+
 @contextlib.contextmanager
 def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
     """The ledger of the search; what is written to it inside lays nothing of the library out anew."""
@@ -133,21 +153,68 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     Raises:
         Cancelled: asked for by the reporter.
     """
+    entries = open_metric(library, search.metric, reporter).ledger(search.ledger).in_force
+    marking = [entry for entry in entries if is_mark(entry.judgement, search.query)]
+    teaching = [entry for entry in entries if not is_mark(entry.judgement, search.query)]
+    found = _influence_of_marks(library, search, marking, teaching, k, reporter) if marking else []
+    if teaching:
+        found += _influence_of_teaching(library, search, teaching, k, reporter)
+    order = {entry.id: place for place, entry in enumerate(entries)}
+    return sorted(found, key=lambda one: order[one.entry])
+
+
+def _influence_of_marks(
+    library: Path,
+    search: Search,
+    marking: Sequence[LedgerEntry],
+    teaching: Sequence[LedgerEntry],
+    k: int,
+    reporter: Reporter,
+) -> list[Influence]:
+    """On the order that the marks give, each left out in turn."""
+    compared = compare_query(library, search, teaching, reporter).compared
+    ordered = [_ordered(compared, search, marking)]
+    for place in range(len(marking)):
+        reporter.check_cancelled()
+        reporter.progress(place, len(marking), "Influence of each judgement")
+        ordered.append(_ordered(compared, search, [*marking[:place], *marking[place + 1 :]]))
+    near = ordered[0].search(compared.query.embedded, NEAREST).rows
+    ranks = [ranks_of(-index.scores[near]) for index in ordered]
+    rows = compared.loaded.rows[near]
+    found = [
+        influence_of(entry.id, ranks[0], without, k)
+        for entry, without in zip(marking, ranks[1:], strict=True)
+    ]
+    return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
+
+
+def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> FeedbackIndex:
+    marks = marks_of((entry.judgement for entry in marking), search.query)
+    marked = order_by_marks(compared, marks, search.strength)
+    if marked is not None:
+        return marked.feedback_index
+    distances = distances_of(compared)
+    return FeedbackIndex(distances, -distances)
+
+
+def _influence_of_teaching(
+    library: Path, search: Search, teaching: Sequence[LedgerEntry], k: int, reporter: Reporter
+) -> list[Influence]:
+    """On the order by the metric that comparisons and other searches' judgements refine."""
     session = open_refinement(library, search.metric, reporter, without=search.without)
     from_ = shift_query(session, search)
     index = session.index_for(from_.vector)
-    entries = session.loaded.ledger(search.ledger).in_force
-    index.form = session.form(entries, search.strength).opened(from_.open)
+    index.form = session.form(teaching, search.strength).opened(from_.open)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(
-        entries,
-        session.vector_of(entries),
+        teaching,
+        session.vector_of(teaching),
         session.coordinates[near],
         vector,
         k=k,
         strength=search.strength,
-        beginning=session.space.beginning,
+        initial_weights=session.space.beginning,
         reporter=reporter,
     )
     rows = session.loaded.rows[near]
@@ -229,7 +296,7 @@ def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[s
     Raises:
         BadInput: the case is the query.
     """
-    kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
+    kind = JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE
     return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 
@@ -239,7 +306,7 @@ def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
     Raises:
         BadInput: two of the three are the same.
     """
-    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
 
 
 def _named(query: Query, case: str) -> tuple[str, str]:
@@ -248,9 +315,3 @@ def _named(query: Query, case: str) -> tuple[str, str]:
 
 def _json(region: Region | None) -> dict[str, Any] | None:
     return None if region is None else region.to_json()
-
-
-def judged_query_key(search: Search) -> str:
-    """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
-    query = search.query
-    return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

@@ -21,9 +21,8 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.judgement import Judgement
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.tasks import SILENT, Reporter
@@ -55,8 +54,6 @@ class RefinementSession:
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
-        #: What was asked last, and the rank of every case under the metric as it was.
-        self._before: tuple[EmbeddedQuery, Rows] | None = None
         self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
@@ -78,12 +75,6 @@ class RefinementSession:
         """The id of the case at a place."""
         return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
 
-    def patient_of(self, case: str) -> str | None:
-        """Its patient; ``None`` where unknown, or for a case without features."""
-        place = self.place_of(case)
-        patient = None if place is None else self.loaded.patients[place]
-        return str(patient) if patient else None
-
     # Vectors
 
     def query_vector(self, query: Query) -> Matrix:
@@ -104,9 +95,9 @@ class RefinementSession:
         row: Matrix = self.coordinates[place]
         return row
 
-    def vector_of(self, entries: Sequence[Entry]) -> Coordinates:
-        """Coordinates of cases by id and of queries by :attr:`Judgement.asked`; ``None`` for what is gone."""
-        queries = {entry.judgement.asked: entry.judgement for entry in entries}
+    def vector_of(self, entries: Sequence[LedgerEntry]) -> Coordinates:
+        """Coordinates of cases by id and of queries by :attr:`Judgement.query_key`; ``None`` for what is gone."""
+        queries = {entry.judgement.query_key: entry.judgement for entry in entries}
 
         def vector(key: str) -> Matrix | None:
             place = self.place_of(key)
@@ -133,23 +124,23 @@ class RefinementSession:
 
     # Learning
 
-    def form(self, entries: Sequence[Entry], strength: float) -> FeedbackForm:
+    def form(self, entries: Sequence[LedgerEntry], strength: float) -> FeedbackForm:
         """What these judgements teach; learnt once for as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
             judgements = (entry.judgement for entry in entries)
-            full = learn(judgements, self.vector_of(entries), m, beginning=self.space.beginning)
+            full = learn(judgements, self.vector_of(entries), m, initial_weights=self.space.beginning)
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 
-    def n_triplets(self, entries: Sequence[Entry]) -> int:
+    def n_triplets(self, entries: Sequence[LedgerEntry]) -> int:
         """How many triplets the judgements make."""
         judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 
-    def judged_rows(self, entries: Sequence[Entry]) -> Rows:
+    def judged_rows(self, entries: Sequence[LedgerEntry]) -> Rows:
         """Ids of the cases that were judged, and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
@@ -190,34 +181,7 @@ class RefinementSession:
         nearest: Matrix = measured.min(axis=1, initial=np.inf)
         return nearest
 
-    def shifts(self, asked: EmbeddedQuery, places: Sequence[int]) -> tuple[int, ...]:
-        """By how many ranks each case moved forward from where the metric as it was had it.
-
-        ``asked`` in the metric's own coordinates. Ranks are counted among all cases but the query's own patient's.
-        """
-        if self._before is None or not _same_question(self._before[0], asked):
-            self._before = (asked, self._ranks(asked))
-        before = self._before[1][list(places)].tolist()
-        return tuple(was - now for now, was in enumerate(before))
-
-    def _ranks(self, asked: EmbeddedQuery) -> Rows:
-        """(n,) the rank of every case under the metric as it was, from 0; equal ones as its index has."""
-        loaded = self.loaded
-        rows = np.arange(len(loaded.rows))
-        keys = [rows, loaded.index.distances(asked.embedded, rows)]
-        if loaded.ties is not None and asked.tie_break is not None:
-            apart = loaded.ties - asked.tie_break
-            keys.insert(1, np.einsum("ij,ij->i", apart, apart))
-        order = np.lexsort(keys)
-        others = np.ones(len(rows), dtype=np.bool_)
-        if asked.row is not None:
-            others[asked.row] = False
-        others &= ~asked.own_cases(loaded.patients)
-        ranks = np.empty(len(rows), dtype=np.int64)
-        ranks[order] = np.cumsum(others[order]) - others[order]
-        return ranks
-
-    def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
+    def held_out_accuracy(self, entries: Sequence[LedgerEntry], strength: float, most: int) -> float | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most)
         if part is None:
@@ -225,7 +189,9 @@ class RefinementSession:
         per_query = part.accuracies(self.embedded(part.places, entries, strength))
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
-    def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
+    def held_out_score(
+        self, entries: Sequence[LedgerEntry], strength: float, most: int
+    ) -> HeldOutScore | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
         part = self._held_out(entries, most)
         if part is None:
@@ -240,14 +206,14 @@ class RefinementSession:
         words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
 
-    def embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
+    def embedded(self, places: Rows, entries: Sequence[LedgerEntry], strength: float) -> Matrix:
         """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
         if not entries or not strength > 0.0:
             plain: Matrix = self.loaded.embedding[places]
             return plain
         return self.form(entries, strength).embed(self.coordinates[places])
 
-    def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
+    def _held_out(self, entries: Sequence[LedgerEntry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
         seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
@@ -267,10 +233,6 @@ class RefinementSession:
         known = known and not contents_elsewhere(loaded.record.card)
         own = loaded.identity_index.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, known)
-
-
-def _same_question(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
-    return one.row == other.row and np.array_equal(one.embedded, other.embedded)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from semblance.core.searches.marks import NO_MARKS, Marks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
 
@@ -14,7 +15,9 @@ class RankedCase:
     """One line of a ranking; ``row`` is the case's row id in the catalogue.
 
     ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them, with their
-    ``alike_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
+    ``alike_distances``. ``rank`` is 0 for a case that stands beyond the ranking. ``near_liked`` and
+    ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where marks order the
+    ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the two it is nearer.
     """
 
     rank: int
@@ -27,14 +30,20 @@ class RankedCase:
     alike: int = 0
     alike_rows: tuple[int, ...] = ()
     alike_distances: tuple[float, ...] = ()
+    near_liked: str | None = None
+    near_disliked: str | None = None
+    nearer_to_liked: bool = False
 
 
 @dataclass(frozen=True)
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``others``: the nearest cases with another finding than most of the nearest have. ``warnings`` say what
-    about the query makes the ranking doubtful.
+    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library: while
+    it is being measured these are more. ``others``: the nearest cases with another finding than most of the
+    nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
+    ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
+    them. What a person marks may follow the findings they see, and would then only give their own opinion back.
     """
 
     query: Query
@@ -50,20 +59,24 @@ class SearchResult:
     vote: Vote = field(default_factory=Vote)
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
+    cases: int = 0
+    marks: Marks = NO_MARKS
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance search --json``."""
         return {
             "query": self.query.to_json(),
             "metric": self.metric,
-            "results": [_case_json(case) for case in self.ranked],
+            "results": [_case_json(case) | (_near_json(case) if self.marks else {}) for case in self.ranked],
             "compared": self.compared,
+            "cases": self.cases,
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
             "vote": {**self.vote.to_json(), "counts": self.counts},
             "no_good_match": self.no_good_match,
             "usual_distance": self.usual_distance,
             "other_finding": [_case_json(case) for case in self.others],
             "warnings": list(self.warnings),
+            "feedback": self.marks.to_json(),
             "seconds": self.seconds,
         }
 
@@ -77,3 +90,7 @@ def _case_json(case: RankedCase) -> dict[str, Any]:
         "path": case.path,
         "near_duplicates": case.alike,
     }
+
+
+def _near_json(case: RankedCase) -> dict[str, Any]:
+    return {"near_liked": case.near_liked, "near_disliked": case.near_disliked}

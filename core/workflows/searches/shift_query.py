@@ -46,7 +46,7 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
         BadInput: no such query, no features for it, or an image that cannot be read.
     """
     start = session.query_vector(search.query)
-    if not search.moved:
+    if not search.is_shifted:
         return ShiftedQuery(start)
     left_out: list[str] = []
     sides = [_examples(session, side, left_out) for side in (search.like, search.unlike)]
@@ -121,6 +121,6 @@ def _allowed(session: RefinementSession, search: Search) -> Mask | None:
             allowed[embedded.row] = False
         if search.hide_same_patient:
             allowed &= ~embedded.own_cases(loaded.patients)
-        if search.fold_duplicates and embedded.copies is not None:
+        if search.group_duplicates and embedded.copies is not None:
             allowed[embedded.copies] = False
     return None if allowed.all() else allowed

@@ -21,17 +21,19 @@ def main(arguments: list[str] | None = None) -> int:
     limit_threads()
     # After the limit: the libraries below load numpy.
     from tests.benchmarks.clicks.arms import ARMS
-    from tests.benchmarks.clicks.campaign import run_table
-    from tests.benchmarks.clicks.chosen_on import CHOSEN_ON
-    from tests.benchmarks.clicks.page import gains, missing, page, verdicts
+    from tests.benchmarks.clicks.development_tables import DEVELOPMENT_TABLES
+    from tests.benchmarks.clicks.page import gains, missing_tables, page, verdicts
+    from tests.benchmarks.clicks.run_table import run_table
     from tests.benchmarks.clicks.tables import NAMES
     from tests.helpers import data as real_data
 
     root = Path(__file__).resolve().parents[3]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.clicks")
-    every = (*NAMES, *CHOSEN_ON)
+    all_tables = (*NAMES, *DEVELOPMENT_TABLES)
     parser.add_argument("--users", type=int, default=20)
-    parser.add_argument("--only", action="append", choices=every, metavar="TABLE", help=", ".join(every))
+    parser.add_argument(
+        "--only", action="append", choices=all_tables, metavar="TABLE", help=", ".join(all_tables)
+    )
     parser.add_argument("--arm", action="append", choices=ARMS, metavar="ARM", help=", ".join(ARMS))
     parser.add_argument("--kept", type=Path, default=root / "build" / "bench-clicks.json")
     parser.add_argument("--page", type=Path, default=root / "resources" / "help" / "benchmarks_clicks.md")
@@ -41,26 +43,26 @@ def main(arguments: list[str] | None = None) -> int:
     if folder is None:
         print(real_data.REASON, file=sys.stderr)
         return 1
-    kept = json.loads(options.kept.read_text(encoding="utf-8")) if options.kept.exists() else {}
+    stored = json.loads(options.kept.read_text(encoding="utf-8")) if options.kept.exists() else {}
     for name in [] if options.page_only else options.only or NAMES:
-        kept[name] = run_table(
+        stored[name] = run_table(
             folder,
             name,
             options.users,
             lambda text: print(text, file=sys.stderr, flush=True),
             arms=options.arm or (),
-            kept=kept.get(name),
+            stored=stored.get(name),
         )
         options.kept.parent.mkdir(exist_ok=True)
-        options.kept.write_text(json.dumps(kept), encoding="utf-8")
+        options.kept.write_text(json.dumps(stored), encoding="utf-8")
         for arm in options.arm or ARMS:
-            mean = gains(kept[name], arm, 0.0).mean(axis=0)
+            mean = gains(stored[name], arm, 0.0).mean(axis=0)
             print(f"{name}, {arm}: {' '.join(f'{gain:+.3f}' for gain in mean[1:])}")
-    results = {name: kept[name] for name in NAMES if name in kept}
-    lacking = missing(results, NAMES)
-    if options.only or lacking:
-        why = f"of {', '.join(lacking)} too little is kept" if lacking else "only some tables were run"
-        print(f"The page is left as it is: {why}. Write it with --page-only once all are kept.")
+    results = {name: stored[name] for name in NAMES if name in stored}
+    incomplete = missing_tables(results, NAMES)
+    if options.only or incomplete:
+        why = f"of {', '.join(incomplete)} results are missing" if incomplete else "only some tables were run"
+        print(f"The page is not written: {why}. Write it with --page-only when all tables are measured.")
         return 1 if options.page_only else 0
     written = options.page.with_suffix(".part")
     written.write_text(page(results), encoding="utf-8")

@@ -11,16 +11,16 @@ import numpy.typing as npt
 from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 
-KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-images"
+LIBRARIES_FOLDER = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-images"
 
 
 @dataclass(frozen=True)
-class Images:
-    """An archive of the data folder and what is asked of it."""
+class ImageTable:
+    """An archive of the data folder, its extractor and its findings."""
 
     archive: str
     extractor: str
@@ -28,21 +28,23 @@ class Images:
 
 
 IMAGES = {
-    "busi": Images("busi_256.zip", "colour_edge_texture"),
-    "mias": Images("mias_a.zip", "mass", "normal=-"),
-    "corel": Images("corel1k_a.zip", "colour_edge_texture"),
+    "busi": ImageTable("busi_256.zip", "colour_edge_texture"),
+    "mias": ImageTable("mias_a.zip", "mass", "normal=-"),
+    "corel": ImageTable("corel1k_a.zip", "colour_edge_texture"),
 }
 
 
 def read_images(
     folder: Path, name: str
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_], npt.NDArray[np.str_] | None]:
-    """Features, findings and patients (``None`` where they are not marked)."""
-    chosen = IMAGES[name]
-    library = KEPT / f"{name}.semblance"
-    import_source(folder / "images" / chosen.archive, library)
-    extract_features(library, chosen.extractor)
+    """Features, findings and patients (``None`` if unknown)."""
+    image_table = IMAGES[name]
+    library = LIBRARIES_FOLDER / f"{name}.semblance"
+    import_source(folder / "images" / image_table.archive, library)
+    extract_features(library, image_table.extractor)
     with open_library(library) as opened:
-        everything = library_data(opened, opened.features.get(None))
-        data = prepare(everything, findings=parse_findings_map(chosen.findings) if chosen.findings else None)
+        all_data = library_data(opened, opened.features.get(None))
+        data = prepare(
+            all_data, findings=parse_findings_map(image_table.findings) if image_table.findings else None
+        )
     return np.asarray(data.X, dtype=np.float64), data.y, data.groups

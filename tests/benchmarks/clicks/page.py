@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.intervals import over_repeats, t_quantile
-from tests.benchmarks.clicks.arms import ARMS, MARKS
-from tests.benchmarks.clicks.campaign import ASKED, BATCH, BATCH_USERS, NOTHING, WRONG
-from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS, READ
-from tests.benchmarks.clicks.tables import DEVELOPMENT
+from tests.benchmarks.clicks.arms import ARMS, CLICK_COUNTS
+from tests.benchmarks.clicks.development_tables import DIGIT_TABLES, GENERATED, STORED_TABLES
+from tests.benchmarks.clicks.run_table import BATCH, BATCH_USERS, OUR_ARM, RANDOM_ANSWERS, WRONG
+from tests.benchmarks.clicks.tables import SETTINGS_TABLES
 
 Results = dict[str, Any]
 #: Share of the gain of all findings to reach after 20 and 80 clicks, by the share of wrong answers.
 GOALS = {0.0: {20: 0.35, 80: 0.65}, 0.2: {20: 0.20, 80: 0.40}}
-OURS = ASKED
+OURS = OUR_ARM
 RIVALS = ("random questions", "smallest margin", "Rocchio")
 
 
@@ -46,7 +46,7 @@ def has_headroom(table: Results) -> bool:
     return bool(found.mean - half > 0.0)
 
 
-def missing(results: Results, names: Sequence[str]) -> list[str]:
+def missing_tables(results: Results, names: Sequence[str]) -> list[str]:
     """The tables of which something that stands on the page is not known, or of other users."""
     users = {table["users"] for table in results.values()}
     return [
@@ -57,7 +57,7 @@ def missing(results: Results, names: Sequence[str]) -> list[str]:
         or any(
             str(wrong) not in results[name]["arms"].get(arm, {})
             for arm in ARMS
-            for wrong in (*WRONG, *([NOTHING] if arm == OURS else []))
+            for wrong in (*WRONG, *([RANDOM_ANSWERS] if arm == OURS else []))
         )
     ]
 
@@ -69,7 +69,8 @@ def verdicts(results: Results) -> list[tuple[str, str, bool]]:
     for wrong, marks in GOALS.items():
         for mark, goal in marks.items():
             shares = {
-                name: float(gains(table, OURS, wrong)[:, MARKS.index(mark)].mean()) / best_batch(table)[1]
+                name: float(gains(table, OURS, wrong)[:, CLICK_COUNTS.index(mark)].mean())
+                / best_batch(table)[1]
                 for name, table in results.items()
             }
             what = f"share of the gain of all findings after {mark} clicks, {wrong:.0%} wrong: {goal:.0%}"
@@ -84,60 +85,60 @@ def verdicts(results: Results) -> list[tuple[str, str, bool]]:
             error = gain.std(axis=0, ddof=1) / len(gain) ** 0.5
             below += [
                 f"{name} after {mark} ({wrong:.0%} wrong)"
-                for mark, mean, se in zip(MARKS[1:], gain.mean(axis=0), error, strict=True)
+                for mark, mean, se in zip(CLICK_COUNTS[1:], gain.mean(axis=0), error, strict=True)
                 if mean < -se
             ]
     out.append(
         ("never below the start by more than a standard error", ", ".join(below) or "never", not below)
     )
     for mark in (20, 80):
-        behind = [
+        not_ahead = [
             f"{rival} on {name} ({wrong:.0%} wrong)"
             for name, table in results.items()
             for wrong in WRONG
             for rival in RIVALS
             if _at(table, OURS, wrong, mark) <= _at(table, rival, wrong, mark)
         ]
-        told = f"not ahead of {', '.join(behind)}" if behind else "everywhere"
-        out.append((f"ahead of random, smallest margin and Rocchio at {mark}", told, not behind))
+        text = f"not ahead of {', '.join(not_ahead)}" if not_ahead else "everywhere"
+        out.append((f"ahead of random, smallest margin and Rocchio at {mark}", text, not not_ahead))
     return out
 
 
 def _at(table: Results, arm: str, wrong: float, mark: int) -> float:
-    return float(gains(table, arm, wrong)[:, MARKS.index(mark)].mean())
+    return float(gains(table, arm, wrong)[:, CLICK_COUNTS.index(mark)].mean())
 
 
 def page(results: Results) -> str:
-    parts = [_HEAD.format(users=_users(results), dev=" and ".join(DEVELOPMENT)), "## Goals", ""]
+    parts = [_HEAD.format(users=_users(results), dev=" and ".join(SETTINGS_TABLES)), "## Goals", ""]
     parts += ["| goal | measured | |", "| --- | --- | --- |"]
     parts += [
         f"| {goal} | {measured} | {'reached' if reached else '**not reached**'} |"
         for goal, measured, reached in verdicts(results)
     ]
     for name, table in results.items():
-        parts += ["", f"## {name}{' (settings chosen here)' if name in DEVELOPMENT else ''}", ""]
+        parts += ["", f"## {name}{' (settings selected here)' if name in SETTINGS_TABLES else ''}", ""]
         learner, gain = best_batch(table)
         start = float(np.mean(table["start"]))
         none = (
             "" if has_headroom(table) else " That may be chance: its shares are no part of the means above."
         )
         parts.append(f"Start {start:.3f}; with all findings {learner} gains {gain:+.3f}.{none}")
-        parts += ["", "| clicks by | wrong | " + " | ".join(str(mark) for mark in MARKS[1:]) + " |"]
-        parts.append("| --- | --- |" + " ---: |" * len(MARKS[1:]))
+        parts += ["", "| clicks by | wrong | " + " | ".join(str(mark) for mark in CLICK_COUNTS[1:]) + " |"]
+        parts.append("| --- | --- |" + " ---: |" * len(CLICK_COUNTS[1:]))
         for arm in ARMS:
-            for wrong in (*WRONG, *([NOTHING] if arm == OURS else [])):
+            for wrong in (*WRONG, *([RANDOM_ANSWERS] if arm == OURS else [])):
                 cells = " | ".join(
-                    _cell(gains(table, arm, wrong)[:, place]) for place in range(1, len(MARKS))
+                    _cell(gains(table, arm, wrong)[:, place]) for place in range(1, len(CLICK_COUNTS))
                 )
                 parts.append(f"| {arm} | {wrong:.0%} | {cells} |")
         parts += ["", f"{OURS} less the others, no wrong answers:", ""]
-        parts += ["| less | " + " | ".join(str(mark) for mark in MARKS[1:]) + " |"]
-        parts.append("| --- |" + " ---: |" * len(MARKS[1:]))
+        parts += ["| less | " + " | ".join(str(mark) for mark in CLICK_COUNTS[1:]) + " |"]
+        parts.append("| --- |" + " ---: |" * len(CLICK_COUNTS[1:]))
         ours = gains(table, OURS, 0.0)
         for arm in ARMS:
             if arm != OURS:
                 rest = ours - gains(table, arm, 0.0)
-                cells = " | ".join(_cell(rest[:, place]) for place in range(1, len(MARKS)))
+                cells = " | ".join(_cell(rest[:, place]) for place in range(1, len(CLICK_COUNTS)))
                 parts.append(f"| {arm} | {cells} |")
     return "\n".join(parts) + "\n\n" + _HOW
 
@@ -185,8 +186,8 @@ _HOW = f"""## How it was measured
 - Images: 200 of BUSI (benign, malignant) and 500 of Corel (ten kinds) by colour, edges and texture;
   the 61 masses of MIAS (benign, malignant) by mass features.
 - Beside the two development tables, settings for several and many findings were chosen on
-  {", ".join(READ)} and on generated or composed ones,
-  {", ".join((*MADE, *OF_DIGITS))}.
+  {", ".join(STORED_TABLES)} and on generated or composed ones,
+  {", ".join((*GENERATED, *DIGIT_TABLES))}.
   The others were measured in whole five times. The first time lung_texture began below its start, and the
   weight of triplets after few clicks was halved. The second time Corel and letter learnt next to nothing; a
   look at their questions showed that those about rare findings were not near enough. The third time questions

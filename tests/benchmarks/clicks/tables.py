@@ -1,4 +1,4 @@
-"""The tables users click on: split anew for every user, the training part laid out for learning."""
+"""The tables that simulated users click on. Each user has a different split."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
-from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
+from tests.benchmarks.clicks.development_tables import DIGIT_TABLES, GENERATED
 from tests.benchmarks.clicks.images import IMAGES, read_images
 
 Matrix = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 TABLES = ("lidc_nodules", "ionosphere", "lung_texture", "sonar", "balance_scale", "letter")
 NAMES = (*TABLES, *IMAGES)
-#: Settings were chosen on these; the others were left alone.
-DEVELOPMENT = ("ionosphere", "balance_scale")
-#: Cases drawn of larger tables, anew for every user.
-MOST = 1400
+#: Settings were chosen on these tables, and not on the others.
+SETTINGS_TABLES = ("ionosphere", "balance_scale")
+#: Largest number of cases. Larger tables are sampled for every user.
+MAX_CASES = 1400
 RANK = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Standardised rows, their coordinates for clicks, findings and patients as numbers."""
+class SplitPart:
+    """Standardised rows, their feedback coordinates, and findings and patients as numbers."""
 
     X: Matrix
     Z: Matrix
@@ -49,31 +49,31 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class SplitTable:
-    """One user's cases: asked about only in ``train``, measured only on ``test``."""
+    """The cases of one user: questions are about ``train``, accuracy is measured on ``test``."""
 
-    train: Part
-    test: Part
-    beginning: InitialWeights
+    train: SplitPart
+    test: SplitPart
+    initial_weights: InitialWeights
 
     def start(self) -> float:
-        """What the metric has before any click."""
-        return self.accuracy(FeedbackForm.start(self.test.Z.shape[1], self.beginning))
+        """The accuracy before any click."""
+        return self.accuracy(FeedbackForm.start(self.test.Z.shape[1], self.initial_weights))
 
     def accuracy(self, form: FeedbackForm) -> float:
-        """Retrieval accuracy@10 inside the held-out part, each case asking all others."""
+        """Retrieval accuracy@10 within the held-out part, with each case as query."""
         return self.test.accuracy(form.embed(self.test.Z))
 
 
-def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
-    """Rows, findings, patients; LIDC's ratings as benign (<= 2) or malignant (>= 4), no undecided."""
+def read_click_table(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
+    """Rows, findings and patients. LIDC ratings are benign (<= 2) or malignant (>= 4); others are left out."""
     if name in IMAGES:
         return read_images(folder, name)
-    if name in MADE:
-        return *MADE[name](), None
-    table = read_table(folder / "tables" / f"{'optdigits' if name in OF_DIGITS else name}.csv")
+    if name in GENERATED:
+        return *GENERATED[name](), None
+    table = read_table(folder / "tables" / f"{'optdigits' if name in DIGIT_TABLES else name}.csv")
     X, y = np.asarray(table.X), np.array(table.findings)
-    if name in OF_DIGITS:
-        return *OF_DIGITS[name](X, y), None
+    if name in DIGIT_TABLES:
+        return *DIGIT_TABLES[name](X, y), None
     if name == "lidc_nodules":
         decided = y != "3"
         X, y = X[decided], np.where(y[decided] < "3", "benign", "malignant")
@@ -82,20 +82,20 @@ def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
 
 def split_table(X: Matrix, y: Names, groups: Names | None, seed: int) -> SplitTable:
     """70 % of (at most 1,400) cases to train on, 30 % held out, scaled by the training part."""
-    chosen = np.random.default_rng(seed).permutation(len(y))[:MOST]
-    X, y, groups = X[chosen], y[chosen], None if groups is None else groups[chosen]
+    selected = np.random.default_rng(seed).permutation(len(y))[:MAX_CASES]
+    X, y, groups = X[selected], y[selected], None if groups is None else groups[selected]
     split = holdout(y.tolist(), groups, seed)
     middle = np.nanmedian(X[split.train], axis=0)
     X = np.where(np.isnan(X), middle, X)
     mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)
-    kept = deviation > 0.0
-    X = (X - mean)[:, kept] / deviation[kept]
+    varying = deviation > 0.0
+    X = (X - mean)[:, varying] / deviation[varying]
     codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
     patients = patient_codes(groups, len(y))
     own = np.arange(len(y)) if patients is None else patients.astype(np.int64)
     space = FeedbackSpace.of(LinearDistance(X.shape[1]), X[split.train])
     parts = [
-        Part(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
+        SplitPart(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
         for rows in (split.train, split.test)
     ]
     return SplitTable(parts[0], parts[1], space.beginning)

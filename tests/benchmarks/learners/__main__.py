@@ -1,4 +1,4 @@
-"""Race every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
+"""Compare every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
 
 ``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | page`` measures a part anew (may be
 repeated); the other results are those kept from before. Without it all is measured, the scores in a process
@@ -23,19 +23,19 @@ from semblance.core.engine import limit_threads
 
 TOP = Path(__file__).resolve().parents[3]
 PAGE = TOP / "resources" / "help" / "benchmarks.md"
-KEPT = TOP / "build" / "bench-learners.json"
+RESULTS = TOP / "build" / "bench-learners.json"
 PARTS = ("speed", "accuracy", "euclidean", "page")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks.learners", description="Race the learners, write the page."
+        prog="python -m tests.benchmarks.learners", description="Compare the learners and write the page."
     )
     parser.add_argument("--only", action="append", metavar="PART", help=f"{', '.join(PARTS)}; speed:wine")
     parser.add_argument(
         "--quick", action="store_true", help="one small table, no peers, no page of the program"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="fits of each contender in a race; 5")
+    parser.add_argument("--rounds", type=int, metavar="N", help="fits of each variant and table; 5")
     parser.add_argument("--out", type=Path, help="where the page goes")
     parser.add_argument("--keep", type=Path, help="where the results are kept")
     options = parser.parse_args(arguments)
@@ -45,40 +45,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no part '{unknown[0]}'; parts: {', '.join(PARTS)}")
     # Before numpy is loaded, which reads it once.
     limit_threads()
-    from tests.benchmarks.learners.campaign import Campaign, Missing, full, quick
+    from tests.benchmarks.learners.benchmark_run import (
+        BenchmarkRun,
+        MissingRequirement,
+        full_plan,
+        quick_plan,
+    )
 
-    out = options.out or (KEPT.parent / "benchmarks-quick.md" if options.quick else PAGE)
-    keep = options.keep or (KEPT.with_stem("bench-learners-quick") if options.quick else KEPT)
+    out = options.out or (RESULTS.parent / "benchmarks-quick.md" if options.quick else PAGE)
+    results_file = options.keep or (RESULTS.with_stem("bench-learners-quick") if options.quick else RESULTS)
     try:
-        plan = quick() if options.quick else full()
+        plan = quick_plan() if options.quick else full_plan()
         if options.rounds:
-            plan = replace(plan, race_rounds=options.rounds)
-        campaign = Campaign(plan, _kept(keep))
-        with _beside(options, keep) as scores:
-            for _ in campaign.run(only if options.only else ["speed"]):
-                _write(keep, json.dumps(campaign.results, indent=1) + "\n")
-        campaign.results.update(scores)
-        _write(keep, json.dumps(campaign.results, indent=1) + "\n")
-    except Missing as missing:
+            plan = replace(plan, timing_rounds=options.rounds)
+        benchmark_run = BenchmarkRun(plan, _stored_results(results_file))
+        with _scores_process(options, results_file) as scores:
+            for _ in benchmark_run.run(only if options.only else ["speed"]):
+                _write(results_file, json.dumps(benchmark_run.results, indent=1) + "\n")
+        benchmark_run.results.update(scores)
+        _write(results_file, json.dumps(benchmark_run.results, indent=1) + "\n")
+    except MissingRequirement as missing:
         print(missing, file=sys.stderr)
         return 1
-    _write(out, campaign.page())
+    _write(out, benchmark_run.page())
     return 0
 
 
 @contextmanager
-def _beside(options: argparse.Namespace, keep: Path) -> Iterator[dict[str, Any]]:
+def _scores_process(options: argparse.Namespace, results_file: Path) -> Iterator[dict[str, Any]]:
     """Where all is measured, the scores of a process of their own, there when the block has ended."""
     scores: dict[str, Any] = {}
     if options.only:
         yield scores
         return
-    kept, page = keep.with_suffix(".scores.json"), keep.with_suffix(".scores.md")
-    kept.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "tests.benchmarks.learners", "--keep", str(kept), "--out", str(page)]
+    scores_file, page = results_file.with_suffix(".scores.json"), results_file.with_suffix(".scores.md")
+    scores_file.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.benchmarks.learners",
+        "--keep",
+        str(scores_file),
+        "--out",
+        str(page),
+    ]
     command += ["--quick"] * options.quick
     parts = ("accuracy", "euclidean")
-    process = subprocess.Popen([*command, *(word for part in parts for word in ("--only", part))], cwd=TOP)
+    process = subprocess.Popen(
+        [*command, *(option for part in parts for option in ("--only", part))], cwd=TOP
+    )
     try:
         yield scores
         if process.wait() != 0:
@@ -86,20 +101,20 @@ def _beside(options: argparse.Namespace, keep: Path) -> Iterator[dict[str, Any]]
     finally:
         process.kill()
         process.wait()
-    scores.update({part: found for part, found in _kept(kept).items() if part in parts})
-    kept.unlink()
+    scores.update({part: result for part, result in _stored_results(scores_file).items() if part in parts})
+    scores_file.unlink()
     page.unlink()
 
 
-def _kept(file: Path) -> dict[str, Any]:
+def _stored_results(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
 def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(file.name + ".new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(file)
+    temporary = file.with_name(file.name + ".new")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(file)
 
 
 if __name__ == "__main__":

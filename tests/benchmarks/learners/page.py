@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tests.benchmarks.learners import judging
-from tests.benchmarks.learners.contenders import (
+from tests.benchmarks.learners import targets
+from tests.benchmarks.learners.reasons import SLOW_REASONS
+from tests.benchmarks.learners.references import EuclideanClaim, Reference
+from tests.benchmarks.learners.timing import ROUNDS
+from tests.benchmarks.learners.variants import (
     LMNN,
     MEAN_TIMES_LMNN,
     NCA,
     TIMES_LMNN,
     TIMES_NCA,
-    Contender,
+    Variant,
 )
-from tests.benchmarks.learners.notes import SLOW
-from tests.benchmarks.learners.race import ROUNDS
-from tests.benchmarks.learners.references import AgainstEuclidean, Reference
 
 NCA_TABLES = ("satellite", "letter")
 _SCORES = {
@@ -38,25 +38,29 @@ _SCORE_NAMES = {
 
 def page(
     results: dict[str, Any],
-    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
     references: Sequence[Reference],
-    claims: Sequence[AgainstEuclidean],
+    claims: Sequence[EuclideanClaim],
 ) -> str:
     """The whole page; parts that were not measured are left out."""
     parts = [_INTRODUCTION]
     speed, accuracy, euclidean = (results.get(name, {}) for name in ("speed", "accuracy", "euclidean"))
-    measured = [one for one in contenders if any(one.title in table["rows"] for table in speed.values())]
-    known = [one for one in references if one.key in accuracy]
-    parts.append(_in_short(speed, measured, accuracy, known, euclidean))
+    measured = [entry for entry in variants if any(entry.title in table["rows"] for table in speed.values())]
+    known = [entry for entry in references if entry.key in accuracy]
+    parts.append(_summary(speed, measured, accuracy, known, euclidean))
     if speed:
-        parts += [_seconds(speed, measured), _against_lmnn(speed, measured), _against_nca(speed, measured)]
+        parts += [
+            _seconds(speed, measured),
+            _against_lmnn(speed, measured),
+            _against_nca(speed, measured),
+        ]
     if known:
         parts.append(_accuracy(accuracy, known))
     if euclidean:
         parts.append(_against_euclidean(euclidean, claims))
     if speed:
         parts += [_held_out(speed, measured), _memory(speed, measured)]
-    parts.append(_how(results.get("machine", {}), speed))
+    parts.append(_method(results.get("machine", {}), speed))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -76,27 +80,27 @@ part it is scored on.
 [Clicks to learn](benchmarks_clicks.md)."""
 
 
-def _in_short(
+def _summary(
     speed: dict[str, Any],
-    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
     accuracy: dict[str, Any],
     references: Sequence[Reference],
     euclidean: dict[str, Any],
 ) -> str:
     lines = ["## In short"]
-    papers = [one for one in contenders if one.paper]
+    papers = [entry for entry in variants if entry.paper]
     if speed and any(LMNN in table["rows"] for table in speed.values()):
-        everywhere = [one for one in papers if not judging.slow_against_lmnn(speed, one)]
-        on_average = [one for one in papers if judging.fast_on_average(speed, one)]
+        everywhere = [entry for entry in papers if not targets.slow_against_lmnn(speed, entry)]
+        on_average = [entry for entry in papers if targets.fast_on_average(speed, entry)]
         lines.append(
             f"- At least {TIMES_LMNN:g} times faster than {LMNN} on every table: **{len(everywhere)} of "
             f"{len(papers)}** forms of the papers' learners; {MEAN_TIMES_LMNN:g} times in geometric mean: "
             f"**{len(on_average)} of {len(papers)}**."
         )
     tables = [table for table in NCA_TABLES if table in speed]
-    beating = [one for one in papers if one.beats_nca]
+    beating = [entry for entry in papers if entry.faster_than_nca]
     if tables and beating:
-        fast = [one for one in beating if not judging.slow_against_nca(speed, one, tables)]
+        fast = [entry for entry in beating if not targets.slow_against_nca(speed, entry, tables)]
         lines.append(
             f"- At least {TIMES_NCA:g} times faster than {NCA} at 2,000 rows (BDM, BoostMetric, CCML, "
             f"passive-aggressive with psd = end): **{len(fast)} of {len(beating)}** forms."
@@ -104,13 +108,13 @@ def _in_short(
     if speed:
         lines.append("- RCA and LDA are closed formulas and stay faster than all of the papers' learners.")
     if references:
-        judged = [one.short == 0.0 for _, _, one in _verdicts(accuracy, references)]
+        reached = [entry.shortfall == 0.0 for _, _, entry in _verdicts(accuracy, references)]
         lines.append(
-            f"- Reference values, within one standard error: **{sum(judged)} of {len(judged)}** reached."
+            f"- Reference values, within one standard error: **{sum(reached)} of {len(reached)}** reached."
         )
-    claimed = [one for one in euclidean.values() if "failed" not in one]
+    claimed = [entry for entry in euclidean.values() if "failed" not in entry]
     if claimed:
-        kept = [one["difference"] >= -one["error"] for one in claimed]
+        kept = [entry["difference"] >= -entry["error"] for entry in claimed]
         lines.append(
             "- Not below Euclidean by more than one standard error (MetricBoost on triplets, BDM+V on "
             f"retrieval): **{sum(kept)} of {len(kept)}** tables."
@@ -120,73 +124,79 @@ def _in_short(
 
 def _by_table(
     speed: dict[str, Any],
-    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
     head: str,
-    cell: Callable[[str, Contender], str],
-    last: tuple[str, Callable[[Contender], str]] | None = None,
+    cell: Callable[[str, Variant], str],
+    last: tuple[str, Callable[[Variant], str]] | None = None,
 ) -> str:
     columns = [head, *(name.split("_")[0] for name in speed)]
-    rows = [[one.title, *(cell(name, one) for name in speed)] for one in contenders]
+    rows = [[entry.title, *(cell(name, entry) for name in speed)] for entry in variants]
     if last is not None:
         columns.append(last[0])
-        for row, one in zip(rows, contenders, strict=True):
-            row.append(last[1](one))
+        for row, entry in zip(rows, variants, strict=True):
+            row.append(last[1](entry))
     return markdown_table(columns, rows)
 
 
-def _seconds(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
-    def cell(table: str, one: Contender) -> str:
-        told = speed[table]["rows"].get(one.title, {})
-        if "seconds" not in told or "failed" in told:
-            return _not_there(told)
-        few = "" if len(told["fits"]) >= ROUNDS else f" ({len(told['fits'])})"
-        return f"{told['seconds']:.2g}{few}" if told["seconds"] < 10 else f"{told['seconds']:.0f}{few}"
+def _seconds(speed: dict[str, Any], variants: Sequence[Variant]) -> str:
+    def cell(table: str, entry: Variant) -> str:
+        result = speed[table]["rows"].get(entry.title, {})
+        if "seconds" not in result or "failed" in result:
+            return _missing_cell(result)
+        few = "" if len(result["fits"]) >= ROUNDS else f" ({len(result['fits'])})"
+        return f"{result['seconds']:.2g}{few}" if result["seconds"] < 10 else f"{result['seconds']:.0f}{few}"
 
-    sizes = "Training rows × features: " + ", ".join(f"{name} {one['size']}" for name, one in speed.items())
+    sizes = "Training rows × features: " + ", ".join(
+        f"{name} {entry['size']}" for name, entry in speed.items()
+    )
     return "\n".join(
         [
             "## Fit, seconds",
             "",
             f"Processor time, medians of five fits in turn, or of as many as stand in brackets. {sizes}.",
             "",
-            _by_table(speed, contenders, "learner", cell),
+            _by_table(speed, variants, "learner", cell),
             "",
-            _refused(speed),
+            _failures(speed),
         ]
     ).rstrip()
 
 
-def _refused(speed: dict[str, Any]) -> str:
+def _failures(speed: dict[str, Any]) -> str:
     """Why a cell holds a dash."""
-    told = [
+    result = [
         f"- {title} on {name}: {row['failed']}"
         for name, table in speed.items()
         for title, row in table["rows"].items()
         if "failed" in row and not row["failed"].startswith(">")
     ]
-    return "\n".join(["No result:", "", *told]) if told else ""
+    return "\n".join(["No result:", "", *result]) if result else ""
 
 
-def _not_there(told: dict[str, Any]) -> str:
-    failed = str(told.get("failed", ""))
+def _missing_cell(result: dict[str, Any]) -> str:
+    failed = str(result.get("failed", ""))
     return failed if failed.startswith(">") else "–"
 
 
-def _against_lmnn(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
+def _against_lmnn(speed: dict[str, Any], variants: Sequence[Variant]) -> str:
     if not any(LMNN in table["rows"] for table in speed.values()):
         return ""
 
-    def ratio(table: str, one: Contender) -> str:
-        return _times(judging.times_faster(speed, table, one.title, LMNN), TIMES_LMNN if one.paper else 0.0)
+    def ratio(table: str, entry: Variant) -> str:
+        return _times(
+            targets.times_faster(speed, table, entry.title, LMNN), TIMES_LMNN if entry.paper else 0.0
+        )
 
-    def mean(one: Contender) -> str:
-        ratios = [judging.times_faster(speed, table, one.title, LMNN) for table in speed]
-        return _times(judging.geometric_mean(ratios), MEAN_TIMES_LMNN if one.paper else 0.0)
+    def mean(entry: Variant) -> str:
+        ratios = [targets.times_faster(speed, table, entry.title, LMNN) for table in speed]
+        return _times(targets.geometric_mean(ratios), MEAN_TIMES_LMNN if entry.paper else 0.0)
 
-    others = [one for one in contenders if one.title != LMNN]
-    slow = {one.title: judging.slow_against_lmnn(speed, one) for one in contenders if one.paper}
+    others = [entry for entry in variants if entry.title != LMNN]
+    slow = {entry.title: targets.slow_against_lmnn(speed, entry) for entry in variants if entry.paper}
     lines = [
-        f"- {title}: {', '.join(tables)}. {_why(title)}".rstrip() for title, tables in slow.items() if tables
+        f"- {title}: {', '.join(tables)}. {_slow_reason(title)}".rstrip()
+        for title, tables in slow.items()
+        if tables
     ]
     missed = ["", f"Not {TIMES_LMNN:g} times as fast everywhere:", "", *lines] if lines else []
     return "\n".join(
@@ -202,14 +212,14 @@ def _against_lmnn(speed: dict[str, Any], contenders: Sequence[Contender]) -> str
     )
 
 
-def _against_nca(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
+def _against_nca(speed: dict[str, Any], variants: Sequence[Variant]) -> str:
     tables = {name: speed[name] for name in NCA_TABLES if name in speed}
-    beating = [one for one in contenders if one.beats_nca]
+    beating = [entry for entry in variants if entry.faster_than_nca]
     if not tables or not beating:
         return ""
 
-    def ratio(table: str, one: Contender) -> str:
-        return _times(judging.times_faster(speed, table, one.title, NCA), TIMES_NCA)
+    def ratio(table: str, entry: Variant) -> str:
+        return _times(targets.times_faster(speed, table, entry.title, NCA), TIMES_NCA)
 
     return "\n".join(
         [
@@ -222,9 +232,9 @@ def _against_nca(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
     )
 
 
-def _why(title: str) -> str:
-    known = [start for start in SLOW if title.startswith(start)]
-    return SLOW[max(known, key=len)] if known else ""
+def _slow_reason(title: str) -> str:
+    known = [start for start in SLOW_REASONS if title.startswith(start)]
+    return SLOW_REASONS[max(known, key=len)] if known else ""
 
 
 def _times(ratio: float | None, target: float) -> str:
@@ -236,27 +246,27 @@ def _times(ratio: float | None, target: float) -> str:
 
 def _verdicts(
     accuracy: dict[str, Any], references: Sequence[Reference]
-) -> list[tuple[Reference, str, judging.Verdict]]:
+) -> list[tuple[Reference, str, targets.Verdict]]:
     found = []
     for reference in references:
-        told = accuracy[reference.key]
-        if "failed" in told:
-            failed = judging.Verdict(told["failed"], math.inf)
+        result = accuracy[reference.key]
+        if "failed" in result:
+            failed = targets.Verdict(result["failed"], math.inf)
             found += [(reference, known.score, failed) for known in reference.known]
             continue
         for known in reference.known:
-            score = told["scores"][known.score]
-            found.append((reference, known.score, judging.verdict(known, score["mean"], score["error"])))
+            score = result["scores"][known.score]
+            found.append((reference, known.score, targets.verdict(known, score["mean"], score["error"])))
     return found
 
 
 def _accuracy(accuracy: dict[str, Any], references: Sequence[Reference]) -> str:
     rows, missed = [], []
     for reference, score, verdict in _verdicts(accuracy, references):
-        known = next(one for one in reference.known if one.score == score)
+        known = next(entry for entry in reference.known if entry.score == score)
         low, high = (f"{100.0 * value:.3g}" for value in (known.low, known.high))
-        told = accuracy[reference.key].get("scores", {}).get(score)
-        ours = "–" if told is None else f"{100.0 * told['mean']:.2f} ± {100.0 * told['error']:.2f}"
+        result = accuracy[reference.key].get("scores", {}).get(score)
+        ours = "–" if result is None else f"{100.0 * result['mean']:.2f} ± {100.0 * result['error']:.2f}"
         rows.append(
             [
                 reference.title,
@@ -266,10 +276,10 @@ def _accuracy(accuracy: dict[str, Any], references: Sequence[Reference]) -> str:
                 low if low == high else f"{low}–{high}",
                 ours,
                 verdict.text,
-                (told or {}).get("printed") or "–",
+                (result or {}).get("printed") or "–",
             ]
         )
-        if verdict.short:
+        if verdict.shortfall:
             missed.append(
                 f"- {reference.title} on {_table_name(reference)}, {_SCORE_NAMES[score]}: {verdict.text}. "
                 f"{reference.note}".rstrip()
@@ -294,42 +304,42 @@ def _table_name(reference: Reference) -> str:
     return f"{name}, {reference.cases:,} cases" if reference.cases else name
 
 
-def _against_euclidean(euclidean: dict[str, Any], claims: Sequence[AgainstEuclidean]) -> str:
+def _against_euclidean(euclidean: dict[str, Any], claims: Sequence[EuclideanClaim]) -> str:
     rows = []
     for claim in claims:
         for table in claim.tables:
-            told = euclidean.get(f"{claim.learner}, {table}")
-            if told is None:
+            result = euclidean.get(f"{claim.learner}, {table}")
+            if result is None:
                 continue
             name = table.replace("builtin:breast_cancer", "breast cancer (diagnostic)")
-            if "failed" in told:
-                rows.append([claim.title, name, _SCORE_NAMES[claim.score], "–", "–", "–", told["failed"]])
+            if "failed" in result:
+                rows.append([claim.title, name, _SCORE_NAMES[claim.score], "–", "–", "–", result["failed"]])
                 continue
             rows.append(
                 [
                     claim.title,
                     name,
                     _SCORE_NAMES[claim.score],
-                    f"{100.0 * told['euclidean']:.2f}",
-                    f"{100.0 * told['mean']:.2f}",
-                    f"{100.0 * told['difference']:+.2f} ± {100.0 * told['error']:.2f}",
-                    "kept" if told["difference"] >= -told["error"] else "BELOW",
+                    f"{100.0 * result['euclidean']:.2f}",
+                    f"{100.0 * result['mean']:.2f}",
+                    f"{100.0 * result['difference']:+.2f} ± {100.0 * result['error']:.2f}",
+                    "kept" if result["difference"] >= -result["error"] else "BELOW",
                 ]
             )
     head = ["learner", "table", "score", "Euclidean", "learnt", "difference", "not below"]
-    told = "At the defaults, by the same protocols; the standard error is that of the paired difference."
-    return "\n".join(["## Against Euclidean", "", told, "", markdown_table(head, rows, words=3)])
+    result = "At the defaults, by the same protocols; the standard error is that of the paired difference."
+    return "\n".join(["## Against Euclidean", "", result, "", markdown_table(head, rows, words=3)])
 
 
-def _held_out(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
+def _held_out(speed: dict[str, Any], variants: Sequence[Variant]) -> str:
     parts = [_HELD_OUT]
     for score, title in _SCORES.items():
 
-        def cell(table: str, one: Contender, score: str = score) -> str:
-            told = speed[table]["rows"].get(one.title, {})
-            return f"{100.0 * told['scores'][score]:.1f}" if "scores" in told else _not_there(told)
+        def cell(table: str, entry: Variant, score: str = score) -> str:
+            result = speed[table]["rows"].get(entry.title, {})
+            return f"{100.0 * result['scores'][score]:.1f}" if "scores" in result else _missing_cell(result)
 
-        parts += [f"### {title}", _by_table(speed, contenders, "learner", cell)]
+        parts += [f"### {title}", _by_table(speed, variants, "learner", cell)]
     return "\n\n".join(parts)
 
 
@@ -340,10 +350,10 @@ by leave-one-out on the training part; triplets are a fixed draw of held-out cas
 error, which costs the learners of bits and votes."""
 
 
-def _memory(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
-    def cell(table: str, one: Contender) -> str:
-        told = speed[table]["rows"].get(one.title, {})
-        return f"{told['mib']:.0f}" if "mib" in told else _not_there(told)
+def _memory(speed: dict[str, Any], variants: Sequence[Variant]) -> str:
+    def cell(table: str, entry: Variant) -> str:
+        result = speed[table]["rows"].get(entry.title, {})
+        return f"{result['mib']:.0f}" if "mib" in result else _missing_cell(result)
 
     return "\n".join(
         [
@@ -352,14 +362,14 @@ def _memory(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
             "How far a process of its own rose above what it held when the fit began. Some 3 to 7 MiB of "
             "each are the interpreter's: pages it shares with its parent until it touches them.",
             "",
-            _by_table(speed, contenders, "learner", cell),
+            _by_table(speed, variants, "learner", cell),
         ]
     )
 
 
-def _how(machine: dict[str, str], speed: dict[str, Any]) -> str:
-    facts = [f"- {name}: {value}" for name, value in machine.items()]
-    return "\n".join([_HOW, "", *facts]) if facts else _HOW
+def _method(machine: dict[str, str], speed: dict[str, Any]) -> str:
+    lines = [f"- {name}: {value}" for name, value in machine.items()]
+    return "\n".join([_HOW, "", *lines]) if lines else _HOW
 
 
 _HOW = """## How it was measured

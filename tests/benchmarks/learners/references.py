@@ -1,4 +1,4 @@
-"""What is known of the learners, each measured on its own protocol: reference values, and Euclidean."""
+"""Reference values of the learners with their own protocols, and claims against Euclidean."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.benchmarks.learners.notes import SHORT
+from tests.benchmarks.learners.reasons import SHORTFALL_REASONS
 
 
 @dataclass(frozen=True)
-class Known:
-    """A score and what two independent prototypes gave for it: ``low`` to ``high``, in fractions."""
+class ReferenceRange:
+    """A score and its range in two independent prototypes: ``low`` to ``high``, in fractions."""
 
     score: str
     low: float
     high: float
 
     @property
-    def less_is_better(self) -> bool:
+    def lower_is_better(self) -> bool:
         return "error" in self.score
 
 
@@ -31,7 +31,7 @@ class Reference:
     table: str
     learner: str
     parameters: Mapping[str, Any]
-    known: tuple[Known, ...]
+    known: tuple[ReferenceRange, ...]
     cases: int | None = None
     rounds: int = 10
     note: str = field(default="", compare=False)
@@ -55,7 +55,7 @@ def _metricboost() -> list[Reference]:
             table,
             "metricboost",
             {"rounds": 20},
-            (Known("triplet_accuracy", *triplets), Known("knn_accuracy@1", *nearest)),
+            (ReferenceRange("triplet_accuracy", *triplets), ReferenceRange("knn_accuracy@1", *nearest)),
         )
         for table, (triplets, nearest) in known.items()
     ]
@@ -77,7 +77,7 @@ def _bdm() -> list[Reference]:
             table,
             learner,
             {"rounds": 50},
-            (Known("retrieval_accuracy@10", low, high),),
+            (ReferenceRange("retrieval_accuracy@10", low, high),),
         )
         for title, learner, table, low, high in known
     ]
@@ -99,7 +99,7 @@ def _boostmetric() -> list[Reference]:
             title = f"BoostMetric, {losses[form[0]]}"
             if form.endswith("3"):
                 parameters["passes"], title = 3, f"{title}, 3 passes"
-            known_error = (Known("knn_error@3", low, high),)
+            known_error = (ReferenceRange("knn_error@3", low, high),)
             found.append(Reference(title, "boostmetric", table, "boostmetric", parameters, known_error))
     return found
 
@@ -118,7 +118,7 @@ def _online() -> list[Reference]:
             table,
             "passive_aggressive",
             {"variant": variant, "psd": psd},
-            (Known("balanced_error", low, high),),
+            (ReferenceRange("balanced_error", low, high),),
         )
         for form, table, variant, psd, low, high in known
     ]
@@ -128,27 +128,38 @@ def _ccml() -> list[Reference]:
     rules = ("knn_error", "ccknn_error")
     return [
         Reference(
-            "CCML", "ccml", "wine", "ccml", {}, (Known(rules[0], 0.022, 0.022), Known(rules[1], 0.026, 0.026))
+            "CCML",
+            "ccml",
+            "wine",
+            "ccml",
+            {},
+            (ReferenceRange(rules[0], 0.022, 0.022), ReferenceRange(rules[1], 0.026, 0.026)),
         ),
         # Nine tenths of these are the 1,000 training cases of the reference.
         Reference(
-            "CCML", "ccml", "optdigits", "ccml", {}, tuple(Known(rule, 0.009, 0.016) for rule in rules), 1111
+            "CCML",
+            "ccml",
+            "optdigits",
+            "ccml",
+            {},
+            tuple(ReferenceRange(rule, 0.009, 0.016) for rule in rules),
+            1111,
         ),
     ]
 
 
 def references() -> list[Reference]:
-    """Every reference value there is, by learner."""
+    """All reference values by learner."""
     found = [*_metricboost(), *_bdm(), *_boostmetric(), *_online(), *_ccml()]
     return [replace(one, note=_note(one.key)) for one in found]
 
 
 def _note(key: str) -> str:
-    return next((text for start, text in SHORT.items() if key.startswith(start)), "")
+    return next((text for start, text in SHORTFALL_REASONS.items() if key.startswith(start)), "")
 
 
 @dataclass(frozen=True)
-class AgainstEuclidean:
+class EuclideanClaim:
     """A learner that must not be below Euclidean in ``score`` on any of ``tables``, at its defaults."""
 
     title: str
@@ -159,7 +170,7 @@ class AgainstEuclidean:
 
 
 _SMALL = ("wine", "ionosphere", "sonar", "breast_cancer_original", "builtin:breast_cancer", "iris", "glass")
-AGAINST_EUCLIDEAN = (
-    AgainstEuclidean("MetricBoost", "metricboost", "metricboost", "triplet_accuracy", _SMALL),
-    AgainstEuclidean("BDM+V", "bdm", "bdm_v", "retrieval_accuracy@10", _SMALL),
+EUCLIDEAN_CLAIMS = (
+    EuclideanClaim("MetricBoost", "metricboost", "metricboost", "triplet_accuracy", _SMALL),
+    EuclideanClaim("BDM+V", "bdm", "bdm_v", "retrieval_accuracy@10", _SMALL),
 )

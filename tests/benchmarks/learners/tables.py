@@ -1,4 +1,4 @@
-"""The tables of the race: standardised on the training part, the rest held out."""
+"""The tables on which fits are timed: standardised on the training part, the rest held out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.library.importers.read_table import read_table
 
-MOST = 2000
+MAX_CASES = 2000
 NAMES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter")
 #: Where the customary training part ends.
 _TRAINING = {"satellite": 4435, "letter": 16_000}
@@ -20,7 +20,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class RaceTable:
+class TimingTable:
     """Standardised rows with their findings, and which are trained on and which are held out."""
 
     name: str
@@ -36,22 +36,24 @@ class RaceTable:
         return self.data.X[self.split.train], self.data.y[self.split.train]
 
 
-def race_table(folder: Path, name: str) -> RaceTable:
+def timing_table(folder: Path, name: str) -> TimingTable:
     """A table of the folder of real data; 30 % are held out where no division is customary."""
     read = read_table(folder / "tables" / f"{name}.csv")
     y = np.array(read.findings)
     if name in _TRAINING:
-        train, test = np.arange(min(MOST, _TRAINING[name])), np.arange(_TRAINING[name], len(y))
+        train, test = np.arange(min(MAX_CASES, _TRAINING[name])), np.arange(_TRAINING[name], len(y))
         # The first rows of satellite lack a finding, which nothing fitted on them could tell.
         test = test[np.isin(y[test], y[train])]
         split = HoldOut(train, test, by_patient=False, seed=_SEED)
     else:
         split = holdout(y.tolist(), None, _SEED)
-    return prepared(name, np.asarray(read.X), y, split)
+    return standardised_table(name, np.asarray(read.X), y, split)
 
 
-def prepared(name: str, X: npt.NDArray[np.float64], y: npt.NDArray[np.str_], split: HoldOut) -> RaceTable:
+def standardised_table(
+    name: str, X: npt.NDArray[np.float64], y: npt.NDArray[np.str_], split: HoldOut
+) -> TimingTable:
     """Rows (n, d) scaled by mean and deviation of the training rows; columns constant there are dropped."""
     mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)
     kept = deviation > 0.0
-    return RaceTable(name, EvaluationData((X - mean)[:, kept] / deviation[kept], y, source=name), split)
+    return TimingTable(name, EvaluationData((X - mean)[:, kept] / deviation[kept], y, source=name), split)

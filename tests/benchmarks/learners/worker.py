@@ -1,4 +1,4 @@
-"""Fits learners in a process of its own, asked in lines of JSON: ``python worker.py semblance|metric-learn``.
+"""Fits learners in a process of its own. Requests are lines of JSON: ``python worker.py semblance|metric-learn``.
 
 The same file runs in the project's environment and in that of the peers, so that both are timed alike; it
 imports neither before it is asked to fit. A request is one of
@@ -28,8 +28,8 @@ from typing import Any
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def make(library: str, learner: str, parameters: dict[str, Any], y: Any) -> Any:
-    """The unfitted estimator."""
+def make_estimator(library: str, learner: str, parameters: dict[str, Any], y: Any) -> Any:
+    """Make the estimator."""
     if library == "semblance":
         from semblance.core.metrics import make_learner
 
@@ -40,8 +40,8 @@ def make(library: str, learner: str, parameters: dict[str, Any], y: Any) -> Any:
         return NeighborhoodComponentsAnalysis(random_state=0, **parameters)
     import metric_learn
 
-    made = getattr(metric_learn, learner)
-    if "random_state" in made.__init__.__code__.co_varnames:
+    estimator_class = getattr(metric_learn, learner)
+    if "random_state" in estimator_class.__init__.__code__.co_varnames:
         parameters = {"random_state": 0, **parameters}
     if learner == "RCA_Supervised":
         # Its default, 100 chunks of two, is more than a small table can give.
@@ -49,20 +49,20 @@ def make(library: str, learner: str, parameters: dict[str, Any], y: Any) -> Any:
 
         possible = int((np.unique(y, return_counts=True)[1] // 2).sum())
         parameters = {**parameters, "n_chunks": min(100, possible)}
-    return made(**parameters)
+    return estimator_class(**parameters)
 
 
-def fit(asked: dict[str, Any], X: Any, y: Any) -> tuple[float, Any]:
-    """Seconds, and what was fitted."""
-    estimator = make(asked["library"], asked["learner"], asked["parameters"], y)
+def fit(request: dict[str, Any], X: Any, y: Any) -> tuple[float, Any]:
+    """Fit and return the processor seconds and the metric or map."""
+    estimator = make_estimator(request["library"], request["learner"], request["parameters"], y)
     gc.collect()
-    begin = time.process_time()
+    start = time.process_time()
     estimator.fit(X, y)
-    fitted = estimator.metric() if asked["library"] == "semblance" else estimator.components_
-    return time.process_time() - begin, fitted
+    fitted = estimator.metric() if request["library"] == "semblance" else estimator.components_
+    return time.process_time() - start, fitted
 
 
-def save(fitted: Any, file: Path) -> None:
+def save_fitted(fitted: Any, file: Path) -> None:
     import numpy as np
 
     if isinstance(fitted, np.ndarray):
@@ -73,60 +73,60 @@ def save(fitted: Any, file: Path) -> None:
         save_metric(fitted, file)
 
 
-def held(kind: str) -> float:
+def memory_mib(kind: str) -> float:
     """MiB of memory this process holds (``VmRSS``) or held at most (``VmHWM``)."""
     lines = STATUS.read_text(encoding="ascii").splitlines()
     return float(next(line for line in lines if line.startswith(kind)).split()[1]) / 1024.0
 
 
-def fit_alone(asked: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
-    """The answer of a fit in a forked process."""
-    get, give = os.pipe()
+def fit_alone(request: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
+    """Fit in a forked process and return the response."""
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(get)
-        os.write(give, json.dumps(_in_child(asked, X, y)).encode())
+        os.close(read_end)
+        os.write(write_end, json.dumps(_fit_in_child(request, X, y)).encode())
         os._exit(0)
-    os.close(give)
-    with os.fdopen(get, encoding="utf-8") as told:
-        text = told.read()
+    os.close(write_end)
+    with os.fdopen(read_end, encoding="utf-8") as pipe:
+        text = pipe.read()
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        return {"failed": f"> {asked['limit']:g} s"}
+        return {"failed": f"> {request['limit']:g} s"}
     return dict(json.loads(text)) if text else {"failed": f"its process ended with status {status}"}
 
 
-def _in_child(asked: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
+def _fit_in_child(request: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
     try:
         gc.collect()
         RESET.write_text("5", encoding="ascii")
-        end = int(time.process_time() + asked["limit"]) + 1
+        end = int(time.process_time() + request["limit"]) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
-        before = held("VmRSS")
-        seconds, fitted = fit(asked, X, y)
-        mib = held("VmHWM") - before
-        if asked.get("save"):
-            save(fitted, Path(asked["save"]))
+        memory_before = memory_mib("VmRSS")
+        seconds, fitted = fit(request, X, y)
+        mib = memory_mib("VmHWM") - memory_before
+        if request.get("save"):
+            save_fitted(fitted, Path(request["save"]))
     except Exception as problem:  # noqa: BLE001 - told in the table
         return {"failed": f"{type(problem).__name__}: {problem}"[:500]}
     return {"seconds": seconds, "mib": max(0.0, mib)}
 
 
-def warm(asked: dict[str, Any]) -> None:
-    """A fit of next to nothing, so that no import is timed."""
+def warm_up(request: dict[str, Any]) -> None:
+    """Fit a tiny problem first, so that imports are not timed."""
     import numpy as np
 
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 12)
-    fit(asked, rng.normal(size=(36, 4)) + y[:, None], y)
+    fit(request, rng.normal(size=(36, 4)) + y[:, None], y)
 
 
-def answer(asked: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
+def handle_request(request: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
     try:
-        if asked["alone"]:
-            warm(asked)
-            return fit_alone(asked, X, y)
-        return {"seconds": fit(asked, X, y)[0]}
+        if request["alone"]:
+            warm_up(request)
+            return fit_alone(request, X, y)
+        return {"seconds": fit(request, X, y)[0]}
     except Exception as problem:  # noqa: BLE001 - told in the table
         return {"failed": f"{type(problem).__name__}: {problem}"[:500]}
 
@@ -140,14 +140,14 @@ def main() -> None:
     os.dup2(2, 1)
     X = y = None
     for line in sys.stdin:
-        asked = json.loads(line)
-        if asked["do"] == "load":
-            with np.load(asked["rows"]) as rows:
+        request = json.loads(line)
+        if request["do"] == "load":
+            with np.load(request["rows"]) as rows:
                 X, y = rows["X"], rows["y"]
-            told: dict[str, Any] = {}
+            response: dict[str, Any] = {}
         else:
-            told = answer(asked, X, y)
-        answers.write(json.dumps(told) + "\n")
+            response = handle_request(request, X, y)
+        answers.write(json.dumps(response) + "\n")
         answers.flush()
 
 

@@ -1,4 +1,4 @@
-"""Talking to the processes that fit: one in the project's environment, one in that of the peers."""
+"""The processes that fit: one in the environment of the project, one in that of the peers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Worker:
             cwd=TOP,
         )
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to one request.
+    def send(self, **request: Any) -> dict[str, Any]:
+        """Send a request and return the response.
 
         Raises:
-            RuntimeError: the process is gone.
+            RuntimeError: The process has ended.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -45,8 +45,8 @@ class Worker:
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(f"The worker ended with status {self._process.wait()}.")
-        told: dict[str, Any] = json.loads(line)
-        return told
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -60,13 +60,13 @@ class Worker:
 def workers(peers: Path | None) -> Iterator[dict[str, Worker]]:
     """By library: the project's Python for "semblance" and "scikit-learn", ``peers`` for "metric-learn"."""
     own = Worker(Path(sys.executable))
-    opened = [own]
+    open_workers = [own]
     by_library = {"semblance": own, "scikit-learn": own}
     try:
         if peers is not None:
-            opened.append(Worker(peers))
-            by_library["metric-learn"] = opened[-1]
+            open_workers.append(Worker(peers))
+            by_library["metric-learn"] = open_workers[-1]
         yield by_library
     finally:
-        for worker in opened:
+        for worker in open_workers:
             worker.close()

@@ -95,8 +95,8 @@ def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
     assert translate(said) == "1,5: 2.000 Fälle"
     assert translate(pickle.loads(pickle.dumps(said))) == "1,5: 2.000 Fälle"
     assert json.loads(json.dumps(said)) == "2,000 cases of 1.5"
-    cleaned = tr_lazy_n("{n} case", "{n} cases", 2).with_values({"n": "two"})
-    assert (cleaned, translate(cleaned)) == ("two cases", "two Fälle")
+    redact = tr_lazy_n("{n} case", "{n} cases", 2).with_values({"n": "two"})
+    assert (redact, translate(redact)) == ("two cases", "two Fälle")
     assert translate(join_texts([tr_lazy("Open"), "Open"], " {} ")) == "Öffnen {} Open"
 
 

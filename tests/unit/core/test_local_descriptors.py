@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semblance.core.features.local import textons, visual_words
-from semblance.core.local_descriptors import NO_PLACE, DescriptorPacking
+from semblance.core.local_descriptors import NO_DESCRIPTOR, DescriptorPacking
 
 FORMS = {"visual_words": visual_words.PACKING, "textons": textons.PACKING}
 
@@ -47,7 +47,7 @@ def test_values_beyond_the_range_become_its_ends(form):
 
 def test_places_that_are_missing_stay_missing(form):
     row = form.pack(descriptors(form, 2), 4)
-    assert (row[2 * form.columns :] == NO_PLACE).all()
+    assert (row[2 * form.columns :] == NO_DESCRIPTOR).all()
     assert form.places(row[None]).tolist() == [[True, True, False, False]]
     assert len(form.unpack(form.pack(descriptors(form, 0), 4))) == 0
 

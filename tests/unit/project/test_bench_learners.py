@@ -11,18 +11,18 @@ import pytest
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.metrics import learners, make_learner
-from tests.benchmarks.learners import judging
+from tests.benchmarks.learners import targets
 from tests.benchmarks.learners.__main__ import main
 from tests.benchmarks.learners.accuracy import over_rounds
-from tests.benchmarks.learners.contenders import LMNN, NCA, NOT_ON_TABLES, Contender, own, peers
-from tests.benchmarks.learners.held_out import held_out_scores, triplet_accuracy
+from tests.benchmarks.learners.held_out_scores import held_out_scores, triplet_accuracy
 from tests.benchmarks.learners.page import markdown_table, page
-from tests.benchmarks.learners.references import AgainstEuclidean, Known, Reference, references
-from tests.benchmarks.learners.tables import prepared
+from tests.benchmarks.learners.references import EuclideanClaim, Reference, ReferenceRange, references
+from tests.benchmarks.learners.tables import standardised_table
+from tests.benchmarks.learners.variants import LMNN, NCA, NOT_ON_TABLES, Variant, own_variants, peer_variants
 
-BDM = Contender("BDM", "semblance", "bdm", paper=True, beats_nca=True)
-SLOW = Contender("Slow", "semblance", "slow", paper=True)
-PEERS = (Contender(LMNN, "metric-learn", "LMNN"), Contender(NCA, "scikit-learn", "NCA"))
+BDM = Variant("BDM", "semblance", "bdm", paper=True, faster_than_nca=True)
+SLOW_REASONS = Variant("Slow", "semblance", "slow", paper=True)
+PEERS = (Variant(LMNN, "metric-learn", "LMNN"), Variant(NCA, "scikit-learn", "NCA"))
 SCORES = {"knn_error": 0.125, "retrieval_accuracy": 0.75, "triplet_accuracy": 0.5}
 
 
@@ -42,15 +42,15 @@ def speed():
 
 def test_ratios_and_targets():
     found = speed()
-    assert judging.times_faster(found, "wine", "BDM", LMNN) == pytest.approx(100.0)
-    assert judging.times_faster(found, "satellite", "Slow", LMNN) is None
-    assert judging.geometric_mean([100.0, 1600.0]) == pytest.approx(400.0)
-    assert judging.geometric_mean([100.0, None]) is None
-    assert judging.slow_against_lmnn(found, BDM) == []
-    assert judging.slow_against_lmnn(found, SLOW) == ["wine", "satellite"]
-    assert judging.fast_on_average(found, BDM)
-    assert not judging.fast_on_average(found, SLOW)
-    assert judging.slow_against_nca(found, BDM, ["satellite"]) == []
+    assert targets.times_faster(found, "wine", "BDM", LMNN) == pytest.approx(100.0)
+    assert targets.times_faster(found, "satellite", "Slow", LMNN) is None
+    assert targets.geometric_mean([100.0, 1600.0]) == pytest.approx(400.0)
+    assert targets.geometric_mean([100.0, None]) is None
+    assert targets.slow_against_lmnn(found, BDM) == []
+    assert targets.slow_against_lmnn(found, SLOW_REASONS) == ["wine", "satellite"]
+    assert targets.fast_on_average(found, BDM)
+    assert not targets.fast_on_average(found, SLOW_REASONS)
+    assert targets.slow_against_nca(found, BDM, ["satellite"]) == []
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_ratios_and_targets():
     ],
 )
 def test_a_verdict_allows_one_standard_error(score, mean, text):
-    known = Known(score, 0.022, 0.028)
-    assert judging.verdict(known, mean, 0.002).text == text
+    known = ReferenceRange(score, 0.022, 0.028)
+    assert targets.verdict(known, mean, 0.002).text == text
 
 
 def test_only_rounds_count_as_repeats():
@@ -79,7 +79,13 @@ def test_only_rounds_count_as_repeats():
 
 def test_the_page_says_what_was_reached_and_what_not():
     reference = Reference(
-        "BDM", "bdm", "sonar", "bdm", {}, (Known("retrieval_accuracy@10", 0.7, 0.72),), note="Few cases."
+        "BDM",
+        "bdm",
+        "sonar",
+        "bdm",
+        {},
+        (ReferenceRange("retrieval_accuracy@10", 0.7, 0.72),),
+        note="Few cases.",
     )
     score = {"mean": 0.65, "error": 0.01, "printed": "71"}
     results = {
@@ -92,8 +98,8 @@ def test_the_page_says_what_was_reached_and_what_not():
         },
         "machine": {"cores": "2"},
     }
-    claim = AgainstEuclidean("BDM", "bdm", "bdm", "retrieval_accuracy@10", ("wine",))
-    text = page(results, [*PEERS, BDM, SLOW], [reference], [claim])
+    claim = EuclideanClaim("BDM", "bdm", "bdm", "retrieval_accuracy@10", ("wine",))
+    text = page(results, [*PEERS, BDM, SLOW_REASONS], [reference], [claim])
     lines = text.splitlines()
     assert lines[0] == "# Benchmarks"
     assert "| learner | wine | satellite |" in lines
@@ -121,11 +127,11 @@ def test_tables_are_markdown():
 
 
 def test_every_learner_of_the_registry_takes_part_with_parameters_it_has():
-    contenders = own()
-    assert {one.learner for one in contenders} | NOT_ON_TABLES >= {one.name for one in learners()}
-    for one in contenders:
+    variants = own_variants()
+    assert {one.learner for one in variants} | NOT_ON_TABLES >= {one.name for one in learners()}
+    for one in variants:
         make_learner(one.learner, **one.parameters)
-    titles = [one.title for one in [*contenders, *peers()]]
+    titles = [one.title for one in [*variants, *peer_variants()]]
     assert len(set(titles)) == len(titles)
 
 
@@ -141,7 +147,7 @@ def test_held_out_scores_of_a_metric_that_tells_all():
     y = np.array(["a", "b"] * 40)
     X = np.column_stack([100.0 * (y == "b") + rng.normal(size=80), -100.0 * (y == "b") + rng.normal(size=80)])
     split = HoldOut(np.arange(40), np.arange(40, 80), by_patient=False, seed=0)
-    table = prepared("made up", X, y, split)
+    table = standardised_table("made up", X, y, split)
     metric = make_learner("euclidean").fit(*table.train).metric()
     scores = held_out_scores(metric, table)
     assert scores["knn_error"] == 0.0

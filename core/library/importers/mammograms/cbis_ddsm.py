@@ -15,12 +15,12 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
-from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.mammograms.collection import (
     Collection,
+    case_keys,
     is_mammogram_file,
-    keys,
-    no_image,
+    rejection_of_mammogram,
 )
 from semblance.core.library.importers.masks import read_mask
 from semblance.core.library.importers.source import Entry, Source
@@ -49,7 +49,7 @@ _ATTRIBUTES = {
 
 
 @dataclass(frozen=True)
-class _Row:
+class _AbnormalityRow:
     where: str
     cells: Mapping[str, str]
     split: str
@@ -75,52 +75,54 @@ class CBISDDSM(Collection):
             0.95, tr_lazy("{files} described by {tables}.", files=files, tables=", ".join(tables))
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each abnormality of the tables, with the region of its mask."""
         images: list[str] = []
-        rows: list[_Row] = []
+        rows: list[_AbnormalityRow] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
                 reporter.check_cancelled()
             if _is_table(entry):
-                yield from _read(source, entry.path, rows)
+                yield from _read_table(source, entry.path, rows)
                 continue
-            unusable = no_image(source, entry)
-            if unusable is None:
+            rejected = rejection_of_mammogram(source, entry)
+            if rejected is None:
                 images.append(entry.path)
             else:
-                yield unusable
-        finder = _Finder(images)
-        by_image: dict[str, list[_Row]] = {}
+                yield rejected
+        finder = _ImageFinder(images)
+        by_image: dict[str, list[_AbnormalityRow]] = {}
         for row in rows:
             found = finder.find(row.cells[_IMAGE])
             if found is None:
-                reason = tr_lazy("Its image '{cells}' is not there.", cells=_short(row.cells[_IMAGE]))
-                yield Rejected(row.where, reason, failed=True)
+                reason = tr_lazy("Its image '{cells}' does not exist.", cells=_shorten(row.cells[_IMAGE]))
+                yield RejectedFile(row.where, reason, failed=True)
             else:
                 by_image.setdefault(found, []).append(row)
-        yield from self._told(source, images, by_image, finder, reporter)
+        yield from self._described_cases(source, images, by_image, finder, reporter)
 
-    def _told(
+    def _described_cases(
         self,
         source: Source,
         images: list[str],
-        by_image: dict[str, list[_Row]],
-        finder: _Finder,
+        by_image: dict[str, list[_AbnormalityRow]],
+        finder: _ImageFinder,
         reporter: Reporter,
-    ) -> Iterator[FoundCase | Rejected]:
+    ) -> Iterator[FoundCase | RejectedFile]:
         """The cases of the described images, then the masks, crops and images that are none."""
-        told: dict[str, Rejected] = {}
+        reported: dict[str, RejectedFile] = {}
         with ImageReader() as reader:
             for path in images:
-                of_image = by_image.get(path, [])
-                for key, row in zip(keys(path, len(of_image)), of_image, strict=False):
+                image_rows = by_image.get(path, [])
+                for key, row in zip(case_keys(path, len(image_rows)), image_rows, strict=False):
                     reporter.check_cancelled()
-                    region = _region(source, reader, finder, path, row, told)
+                    region = _region(source, reader, finder, path, row, reported)
                     yield _case(key, path, row, region)
         for path in images:
             if path not in by_image:
-                yield told.get(path) or Rejected(path, tr_lazy("No table describes it."), failed=False)
+                yield reported.get(path) or RejectedFile(
+                    path, tr_lazy("No table describes it."), failed=False
+                )
 
 
 def _is_table(entry: Entry) -> bool:
@@ -128,19 +130,19 @@ def _is_table(entry: Entry) -> bool:
     return name.endswith(".csv") and "_case_description_" in name
 
 
-def _read(source: Source, path: str, rows: list[_Row]) -> Iterator[Rejected]:
+def _read_table(source: Source, path: str, rows: list[_AbnormalityRow]) -> Iterator[RejectedFile]:
     """Add the rows of one table to ``rows`` and tell its damage."""
     try:
         read, rejected = _rows(read_csv(source.read(path), path), path)
     except BadInput as error:
-        yield Rejected(path, str(error), failed=True)
+        yield RejectedFile(path, str(error), failed=True)
         return
-    yield Rejected(path, tr_lazy("Read as descriptions of cases."), failed=False)
+    yield RejectedFile(path, tr_lazy("Read as descriptions of cases."), failed=False)
     yield from rejected
     rows += read
 
 
-def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
+def _rows(text: CsvText, path: str) -> tuple[list[_AbnormalityRow], list[RejectedFile]]:
     """
     Raises:
         BadInput: a column that is needed is missing.
@@ -150,23 +152,23 @@ def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
         if column_named(header, needed) is None:
             raise BadInput(
                 tr_lazy("'{path}' has no column '{needed}'.", path=path, needed=needed),
-                "Take the table as the collection gives it out.",
+                "Use the table as the collection provides it.",
             )
     split = "test" if "test" in PurePosixPath(path).name.lower() else "train"
     rejected = [
-        Rejected(
+        RejectedFile(
             f"{path}:{f.line}", tr_lazy("Line {line}: {reason}.", line=f.line, reason=f.reason), failed=True
         )
         for f in text.failed
     ]
     rows = [
-        _Row(f"{path}:{line}", dict(zip(header, cells, strict=True)), split)
+        _AbnormalityRow(f"{path}:{line}", dict(zip(header, cells, strict=True)), split)
         for cells, line in zip(text.rows, text.lines, strict=True)
     ]
     return rows, rejected
 
 
-def _case(key: str, path: str, row: _Row, region: Region | None) -> FoundCase:
+def _case(key: str, path: str, row: _AbnormalityRow, region: Region | None) -> FoundCase:
     pathology = row.cells["pathology"].upper()
     attributes = {new: row.cells[old].lower() for old, new in _ATTRIBUTES.items() if row.cells.get(old)}
     if pathology == "BENIGN_WITHOUT_CALLBACK":
@@ -182,17 +184,24 @@ def _case(key: str, path: str, row: _Row, region: Region | None) -> FoundCase:
 
 
 def _region(
-    source: Source, reader: ImageReader, finder: _Finder, path: str, row: _Row, told: dict[str, Rejected]
+    source: Source,
+    reader: ImageReader,
+    finder: _ImageFinder,
+    path: str,
+    row: _AbnormalityRow,
+    reported: dict[str, RejectedFile],
 ) -> Region | None:
     """The region of the row's mask; what became of mask and crop goes to ``told``."""
     named = [finder.find(row.cells.get(column, ""), other_than=path) for column in (_MASK, _CROP)]
-    folder_mates = [mate for name in named if name is not None for mate in finder.beside(name)]
-    candidates = list(dict.fromkeys([name for name in named if name is not None] + folder_mates))
+    neighbours = [
+        neighbour for name in named if name is not None for neighbour in finder.others_in_folder(name)
+    ]
+    candidates = list(dict.fromkeys([name for name in named if name is not None] + neighbours))
     if not candidates:
         return None
     try:
-        shown = reader.open(source.address(path))
-        size = (shown.height, shown.width)
+        image = reader.open(source.address(path))
+        size = (image.height, image.width)
     except BadInput:
         # Whoever imports the case reads the image itself and tells its failure.
         size = None
@@ -206,21 +215,23 @@ def _region(
             except BadInput as error:
                 problem = problem or str(error)
             else:
-                told[mask] = Rejected(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False)
+                reported[mask] = RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False)
                 continue
-        told.setdefault(mask, Rejected(mask, tr_lazy("A part cut out of '{path}'.", path=path), failed=False))
+        reported.setdefault(
+            mask, RejectedFile(mask, tr_lazy("A detail of '{path}'.", path=path), failed=False)
+        )
     if region is None:
-        told[candidates[0]] = Rejected(
+        reported[candidates[0]] = RejectedFile(
             candidates[0], tr_lazy("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
         )
     return region
 
 
-def _short(path: str) -> str:
+def _shorten(path: str) -> str:
     return path if len(path) <= 80 else f"{path[:40]}…{path[-38:]}"
 
 
-class _Finder:
+class _ImageFinder:
     """Finds the file that a table's path means: as written, with another ending, by its folder alone where
     that holds one image (the archive renamed its files), or by the folder of its series."""
 
@@ -248,7 +259,7 @@ class _Finder:
                 return inside[0]
         return None
 
-    def beside(self, path: str) -> list[str]:
+    def others_in_folder(self, path: str) -> list[str]:
         """The other images in the folder of ``path``."""
         folder = PurePosixPath(path).parent
         inside = self._by_folder.get(folder.name, [])

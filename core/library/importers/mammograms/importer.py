@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from semblance.core.errors import BadInput
 from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.mammograms.cbis_ddsm import CBISDDSM
 from semblance.core.library.importers.mammograms.collection import Collection
 from semblance.core.library.importers.mammograms.inbreast import INbreast
@@ -31,19 +31,19 @@ class MammogramsImporter(Importer):
 
     def recognise(self, source: Source) -> Recognition | None:
         """What the collection that fits best says."""
-        found = _fitting(source)
+        found = _best_collection(source)
         if found is None:
             return None
         collection, fit = found
         return Recognition(fit.confidence, join_texts([collection.title, fit.explanation], ": "))
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """The cases of the collection that fits best."""
-        found = _fitting(source)
+        found = _best_collection(source)
         if found is None:
             raise BadInput(
                 tr_lazy(
-                    "'{source}' is none of {those}.",
+                    "'{source}' is not one of {those}.",
                     source=source.path,
                     those=", ".join(c.title for c in _COLLECTIONS),
                 ),
@@ -54,7 +54,7 @@ class MammogramsImporter(Importer):
         yield from found[0].scan(source, reporter)
 
 
-def _fitting(source: Source) -> tuple[Collection, Recognition] | None:
+def _best_collection(source: Source) -> tuple[Collection, Recognition] | None:
     for kind in _COLLECTIONS:
         collection = kind()
         fit = collection.recognise(source)

@@ -17,14 +17,18 @@ from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_csv
-from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
+from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
+from semblance.core.library.importers.mammograms.collection import (
+    Collection,
+    case_keys,
+    rejection_of_mammogram,
+)
 from semblance.core.library.importers.mammograms.property_list import read_property_list
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
 #: Regions that are cases of their own; single calcifications, thousands of points, are not.
-OUTLINED = {
+CASE_REGIONS = {
     "mass": "mass",
     "spiculated region": "spiculated region",
     "spiculated_region": "spiculated region",
@@ -36,7 +40,7 @@ OUTLINED = {
 
 _IMAGE = re.compile(r"([0-9]{6,12})_([0-9a-f]{8,32})_MG_([LR])_([A-Z]{2,4})_ANON", re.IGNORECASE)
 _POINT = re.compile(r"\(\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)\s*\)")
-_FARTHEST = 1e5
+_MAX_COORDINATE = 1e5
 
 
 class INbreast(Collection):
@@ -54,7 +58,7 @@ class INbreast(Collection):
         images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
         if not images:
             return None
-        women = len({_named(entry.path)[1] for entry in images})
+        women = len({_parse_name(entry.path)[1] for entry in images})
         what = tr_lazy_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
@@ -66,7 +70,7 @@ class INbreast(Collection):
             ),
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each outlined region of an image; an image without one is a case itself."""
         images: list[str] = []
         outlines: dict[str, Entry] = {}
@@ -79,31 +83,31 @@ class INbreast(Collection):
                 outlines[name.stem] = entry
             elif name.name.lower() == "inbreast.csv":
                 yield from _read_table(source, entry.path, facts)
-            elif _IMAGE.fullmatch(name.stem) and no_image(source, entry) is None:
+            elif _IMAGE.fullmatch(name.stem) and rejection_of_mammogram(source, entry) is None:
                 images.append(entry.path)
             else:
-                yield no_image(source, entry) or Rejected(
+                yield rejection_of_mammogram(source, entry) or RejectedFile(
                     entry.path, tr_lazy("Not named like an image of INbreast."), failed=False
                 )
         for path in images:
             reporter.check_cancelled()
-            image = _named(path)[0]
-            of_image: list[tuple[str, Region]] = []
-            of_outlines = outlines.pop(image, None)
-            if of_outlines is not None:
+            image = _parse_name(path)[0]
+            regions: list[tuple[str, Region]] = []
+            outline_file = outlines.pop(image, None)
+            if outline_file is not None:
                 try:
-                    of_image = _regions(source.read(of_outlines.path), of_outlines.path)
+                    regions = _regions(source.read(outline_file.path), outline_file.path)
                 except BadInput as error:
-                    yield Rejected(of_outlines.path, str(error), failed=True)
+                    yield RejectedFile(outline_file.path, str(error), failed=True)
                 else:
-                    yield Rejected(
-                        of_outlines.path, tr_lazy("The outlines of '{path}'.", path=path), failed=False
+                    yield RejectedFile(
+                        outline_file.path, tr_lazy("The outlines of '{path}'.", path=path), failed=False
                     )
-            yield from _cases(path, of_image, facts.pop(image, {}))
+            yield from _cases(path, regions, facts.pop(image, {}))
         for entry in outlines.values():
-            yield Rejected(entry.path, tr_lazy("The outlines of an image that is not there."), failed=False)
+            yield RejectedFile(entry.path, tr_lazy("The outlines of an image that is missing."), failed=False)
         for image in facts:
-            yield Rejected(f"INbreast.csv: {image}", tr_lazy("Its image is not there."), failed=True)
+            yield RejectedFile(f"INbreast.csv: {image}", tr_lazy("Its image is missing."), failed=True)
 
 
 def finding_of(birads: str) -> str | None:
@@ -113,7 +117,7 @@ def finding_of(birads: str) -> str | None:
     )
 
 
-def _named(path: str) -> tuple[str, str, str, str]:
+def _parse_name(path: str) -> tuple[str, str, str, str]:
     """Image number, patient, side, view."""
     found = _IMAGE.fullmatch(PurePosixPath(path).stem)
     assert found is not None
@@ -121,12 +125,12 @@ def _named(path: str) -> tuple[str, str, str, str]:
 
 
 def _cases(path: str, regions: list[tuple[str, Region]], facts: dict[str, str]) -> Iterator[FoundCase]:
-    _, patient, side, view = _named(path)
+    _, patient, side, view = _parse_name(path)
     birads = facts.get("birads", "")
     common = {"breast": "left" if side == "L" else "right", "view": view}
     common |= {name: facts[name] for name in ("birads", "density") if facts.get(name)}
     shown: list[tuple[str, Region | None]] = [*regions] or [("", None)]
-    for key, (kind, region) in zip(keys(path, len(shown)), shown, strict=True):
+    for key, (kind, region) in zip(case_keys(path, len(shown)), shown, strict=True):
         yield FoundCase(
             key,
             path,
@@ -137,7 +141,7 @@ def _cases(path: str, regions: list[tuple[str, Region]], facts: dict[str, str]) 
         )
 
 
-def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> Iterator[Rejected]:
+def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> Iterator[RejectedFile]:
     try:
         text = read_csv(source.read(path), path)
         image, birads = column_named(text.header, "file name"), column_named(text.header, "bi-rads", "birads")
@@ -145,14 +149,14 @@ def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> 
         if image is None or birads is None:
             raise BadInput(
                 tr_lazy("'{path}' has no columns 'File Name' and 'Bi-Rads'.", path=path),
-                "Take it as it was given out.",
+                "Use it as the collection provides it.",
             )
     except BadInput as error:
-        yield Rejected(path, str(error), failed=True)
+        yield RejectedFile(path, str(error), failed=True)
         return
-    yield Rejected(path, tr_lazy("Read as findings."), failed=False)
+    yield RejectedFile(path, tr_lazy("Read as findings."), failed=False)
     for failed in text.failed:
-        yield Rejected(
+        yield RejectedFile(
             f"{path}:{failed.line}",
             tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
             failed=True,
@@ -175,7 +179,7 @@ def _regions(data: bytes, name: str) -> list[tuple[str, Region]]:
     if not isinstance(images, list):
         raise BadInput(
             tr_lazy("'{name}' is a property list without 'Images'.", name=name),
-            "Copy it again from where it came.",
+            "Copy it from its source again.",
         )
     out = []
     for image in images:
@@ -183,7 +187,7 @@ def _regions(data: bytes, name: str) -> list[tuple[str, Region]]:
         for roi in rois if isinstance(rois, list) else []:
             if not isinstance(roi, dict):
                 continue
-            kind = OUTLINED.get(str(roi.get("Name", "")).strip().casefold())
+            kind = CASE_REGIONS.get(str(roi.get("Name", "")).strip().casefold())
             region = _polygon(roi.get("Point_px"), name) if kind else None
             if kind and region is not None:
                 out.append((kind, region))
@@ -210,7 +214,7 @@ def _polygon(points: Any, name: str) -> Region | None:
             x, y = (float(found[1]), float(found[2])) if found else (None, None)
         except ValueError:
             x = y = None
-        if x is None or y is None or not (abs(x) < _FARTHEST and abs(y) < _FARTHEST):
+        if x is None or y is None or not (abs(x) < _MAX_COORDINATE and abs(y) < _MAX_COORDINATE):
             raise BadInput(
                 tr_lazy("'{name}' has the point '{point}'.", name=name, point=str(point)[:40]),
                 "A point is (x, y) in pixels.",

@@ -18,9 +18,18 @@ from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.labels_csv import LabelTable, Line, is_label_table, read_label_tables
-from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
+from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
+from semblance.core.library.importers.labels_csv import (
+    LabelLine,
+    LabelTable,
+    is_label_table,
+    read_label_tables,
+)
+from semblance.core.library.importers.mammograms.collection import (
+    Collection,
+    case_keys,
+    rejection_of_mammogram,
+)
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -72,53 +81,53 @@ class MIAS(Collection):
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where images named mdb001 lie beside ``Info.txt`` or a ``labels.csv``."""
         images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
-        told = [e for e in source.entries() if _is_info(e) or (e.path and is_label_table(e.path))]
-        if not images or not told:
+        info = [e for e in source.entries() if _is_info(e) or (e.path and is_label_table(e.path))]
+        if not images or not info:
             return None
-        women = len({_woman(entry.path) for entry in images})
+        women = len({_patient_of(entry.path) for entry in images})
         what = tr_lazy_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
             tr_lazy(
-                "{what} of {women} with '{told}'.",
+                "{what} of {women} with '{info}'.",
                 what=what,
                 women=tr_lazy_n("{n} woman", "{n} women", women),
-                told=told[0].path,
+                info=info[0].path,
             ),
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each line of ``Info.txt``, with the circle as its region."""
         images: list[str] = []
-        told: dict[str, list[InfoLine]] = {}
-        failed: list[Rejected] = []
+        info: dict[str, list[InfoLine]] = {}
+        failed: list[RejectedFile] = []
         for entry in source.entries():
             reporter.check_cancelled()
             if _is_info(entry):
-                of_file, rejected = _read_info(source, entry)
+                file_lines, rejected = _read_info(source, entry)
                 failed += rejected
-                for name, line in of_file:
-                    told.setdefault(name, []).append(line)
+                for name, line in file_lines:
+                    info.setdefault(name, []).append(line)
                 continue
             if entry.path and is_label_table(entry.path):
                 continue
-            unusable = no_image(source, entry)
-            if unusable is None:
+            not_image = rejection_of_mammogram(source, entry)
+            if not_image is None:
                 images.append(entry.path)
             else:
-                yield unusable
+                yield not_image
         yield from failed
         listing = read_label_tables(source, images)
         yield from listing.rejected
-        missing = dict(told)
+        missing = dict(info)
         for path in images:
             name = PurePosixPath(path).stem.lower()
             missing.pop(name, None)
-            yield from _cases(path, told.get(name, []), listing)
+            yield from _cases(path, info.get(name, []), listing)
         for name, lines in missing.items():
             for line in lines:
-                yield Rejected(
-                    line.where, tr_lazy("It names '{name}', which is not there.", name=name), failed=True
+                yield RejectedFile(
+                    line.where, tr_lazy("It names '{name}', which does not exist.", name=name), failed=True
                 )
 
 
@@ -129,7 +138,7 @@ def circle_region(x: float, y: float, radius: float) -> Region:
         BadInput: the circle does not touch the image, or has no size.
     """
     if not (radius > 0 and all(map(math.isfinite, (x, y, radius))) and radius < 4 * SIDE):
-        raise BadInput(tr_lazy("A circle of radius {radius:g} is none.", radius=radius))
+        raise BadInput(tr_lazy("A radius of {radius:g} is not possible.", radius=radius))
     across, down = x + 0.5, SIDE - 1 - y + 0.5
     left, top = math.floor(across - radius), math.floor(down - radius)
     right, bottom = math.ceil(across + radius), math.ceil(down + radius)
@@ -141,7 +150,7 @@ def _is_info(entry: Entry) -> bool:
     return PurePosixPath(entry.path).name.lower() == INFO
 
 
-def _woman(path: str) -> str | None:
+def _patient_of(path: str) -> str | None:
     found = _IMAGE.fullmatch(PurePosixPath(path).stem)
     if found is None:
         return None
@@ -149,17 +158,17 @@ def _woman(path: str) -> str | None:
     return f"mdb{right:03d}-mdb{right + 1:03d}"
 
 
-def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]], list[Rejected]]:
+def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]], list[RejectedFile]]:
     """(image name, line) of every line about an image, and what is to be reported."""
     if entry.size > _LONGEST_INFO:
-        reason = tr_lazy("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
-        return [], [Rejected(entry.path, reason, failed=True)]
+        reason = tr_lazy("It has {size}; the list of findings has about 10 kB.", size=size_text(entry.size))
+        return [], [RejectedFile(entry.path, reason, failed=True)]
     try:
         text = source.read(entry.path).decode("utf-8", "replace")
     except BadInput as error:
-        return [], [Rejected(entry.path, str(error), failed=True)]
+        return [], [RejectedFile(entry.path, str(error), failed=True)]
     out: list[tuple[str, InfoLine]] = []
-    rejected = [Rejected(entry.path, tr_lazy("Read as the list of findings."), failed=False)]
+    rejected = [RejectedFile(entry.path, tr_lazy("Read as the list of findings."), failed=False)]
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.strip()
         if not _IMAGE.match(written):
@@ -169,10 +178,10 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]]
         circle = _circle(found["place"] or "") if found else None
         if found is None or (circle is None and (found["place"] or "").strip("* ") and not _is_note(found)):
             reason = tr_lazy(
-                "'{written}' does not read: image, tissue, abnormality, severity, x, y, radius.",
+                "'{written}' is not written as image, tissue, abnormality, severity, x, y, radius.",
                 written=written[:60],
             )
-            rejected.append(Rejected(where, reason, failed=True))
+            rejected.append(RejectedFile(where, reason, failed=True))
             continue
         severity = (found["severity"] or "").upper()
         info_line = InfoLine(where, found["tissue"].upper(), found["kind"].upper(), severity, circle)
@@ -189,26 +198,26 @@ def _circle(place: str) -> tuple[float, float, float] | None:
     return (float(numbers[1]), float(numbers[2]), float(numbers[3])) if numbers else None
 
 
-def _cases(path: str, told: list[InfoLine], listing: LabelTable) -> Iterator[FoundCase | Rejected]:
+def _cases(path: str, info: list[InfoLine], listing: LabelTable) -> Iterator[FoundCase | RejectedFile]:
     lines = listing.lines.get(path, [])
-    told = told or [_info_line_of(line) for line in lines]
-    if not told:
+    info = info or [_info_line_of(line) for line in lines]
+    if not info:
         yield _case(path, path, None, None, lines[0] if lines else None)
         return
     regions: list[Region | None] = []
-    for line in told:
+    for line in info:
         try:
             regions.append(None if line.circle is None else circle_region(*line.circle))
         except BadInput as error:
             regions.append(None)
-            yield Rejected(line.where, error.message, failed=True)
-    paired: list[Line | None] = [*lines] if len(lines) == len(told) else [None] * len(told)
-    for key, line, region, labels in zip(keys(path, len(told)), told, regions, paired, strict=True):
+            yield RejectedFile(line.where, error.message, failed=True)
+    paired: list[LabelLine | None] = [*lines] if len(lines) == len(info) else [None] * len(info)
+    for key, line, region, labels in zip(case_keys(path, len(info)), info, regions, paired, strict=True):
         yield _case(key, path, line, region, labels)
 
 
 def _case(
-    key: str, path: str, line: InfoLine | None, region: Region | None, labels: Line | None
+    key: str, path: str, line: InfoLine | None, region: Region | None, labels: LabelLine | None
 ) -> FoundCase:
     number = _IMAGE.fullmatch(PurePosixPath(path).stem)
     attributes = {"breast": "left" if int(number[1]) % 2 == 0 else "right"} if number else {}
@@ -220,26 +229,26 @@ def _case(
             attributes["note"] = _SCATTERED
         finding = "normal" if line.kind == "NORM" else FINDING.get(line.severity)
     if labels is not None:
-        finding = labels.finding if labels.says_finding else finding
+        finding = labels.finding if labels.has_finding_column else finding
         patient = labels.patient
     return FoundCase(
         key,
         path,
         finding=finding,
-        patient=patient or _woman(path),
+        patient=patient or _patient_of(path),
         region=region,
         attributes={name: value for name, value in attributes.items() if value},
     )
 
 
-def _info_line_of(line: Line) -> InfoLine:
+def _info_line_of(line: LabelLine) -> InfoLine:
     """A line of a ``labels.csv`` with the columns tissue, abnormality, severity, x, y, radius."""
-    said = line.attributes
-    place = " ".join(said.get(name, "").removesuffix(".0") for name in ("x", "y", "radius"))
+    cells = line.attributes
+    place = " ".join(cells.get(name, "").removesuffix(".0") for name in ("x", "y", "radius"))
     return InfoLine(
         line.where,
-        said.get("tissue", "").upper(),
-        said.get("abnormality", "").upper(),
-        said.get("severity", "").upper()[:1],
+        cells.get("tissue", "").upper(),
+        cells.get("abnormality", "").upper(),
+        cells.get("severity", "").upper()[:1],
         _circle(place),
     )

@@ -12,7 +12,7 @@ from semblance.core.language import tr_lazy
 
 _LONGEST = 64 << 20
 _DEEPEST = 100
-_COPY = tr_lazy("Copy it again from where it came, or leave it out.")
+_COPY = tr_lazy("Copy it from its source again, or leave it out.")
 
 
 def read_property_list(data: bytes, name: str) -> Any:
@@ -26,7 +26,7 @@ def read_property_list(data: bytes, name: str) -> Any:
     if len(data) > _LONGEST:
         raise BadInput(
             tr_lazy(
-                "'{name}' is {n} long; the limit is {longest}.",
+                "'{name}' has {n}; the limit is {longest}.",
                 name=name,
                 n=size_text(len(data)),
                 longest=size_text(_LONGEST),
@@ -37,7 +37,7 @@ def read_property_list(data: bytes, name: str) -> Any:
     try:
         return plistlib.loads(data, fmt=plistlib.FMT_XML)
     except Exception:  # noqa: BLE001 - plistlib lets whatever a damaged value raises through
-        raise BadInput(tr_lazy("'{name}' is no property list that can be read.", name=name), _COPY) from None
+        raise BadInput(tr_lazy("'{name}' is not a readable property list.", name=name), _COPY) from None
 
 
 def _check(data: bytes, name: str) -> None:
@@ -45,8 +45,8 @@ def _check(data: bytes, name: str) -> None:
 
     def refuse(what: str) -> None:
         raise BadInput(
-            tr_lazy("'{name}' was not read: {what}.", name=name, what=what),
-            "No outlines need that; ask who made the file.",
+            tr_lazy("'{name}' is refused: {what}.", name=name, what=what),
+            "Outlines do not need this. Ask the author of the file.",
         )
 
     def doctype(_type: str, _system: str | None, _public: str | None, has_subset: int) -> None:

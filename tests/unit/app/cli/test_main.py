@@ -270,9 +270,9 @@ def test_several_feature_sets_need_a_name(run_command, library):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["import", "gone", "--library", "L2"], "is not there. Check the name"),
+        (["import", "gone", "--library", "L2"], "does not exist. Check the name"),
         (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of images"),
-        (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
+        (["info", "gone"], "does not exist. It may have been moved, renamed or removed"),
         (["info", "EMPTY"], "is not a library"),
         (["features", "gone", "--extractor", "gabor"], "does not exist"),
         (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),

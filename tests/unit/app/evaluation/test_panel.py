@@ -91,7 +91,7 @@ def test_the_overview_shows_the_current_metric_beside_the_others(panel, context)
     assert max(panel.accuracy.view.curves[0].k) == 50
     assert overview.roc._title.text() == "ROC, malignant"
     assert overview.accuracy.badge.kind == overview.metrics.badge.kind == "held-out"
-    assert panel.header._second.text() == "30 % held out by patient, seed 7"
+    assert panel.header._subtitle.text() == "30 % held out by patient, seed 7"
     assert overview.curve.title == "Training new"
 
 
@@ -126,7 +126,7 @@ def test_a_metric_trained_on_all_cases_cannot_be_evaluated(panel, context):
     context.state.set_metric("alike")
     assert not panel.evaluate_again_button.isVisible()
     assert not panel.score_button.isEnabled()
-    assert panel.header._second.text() == "not tested: trained on all cases"
+    assert panel.header._subtitle.text() == "not tested: trained on all cases"
     item = panel.table.item(0, 0)
     assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not tested"
     assert item.toolTip().startswith("The metric was trained on all cases")
@@ -284,7 +284,7 @@ def test_another_library_clears_the_panel(panel, context):
     context.state.set_library(None)
     assert labels(panel) == {"accuracy": [], "roc": [], "table": []}
     assert panel._empty.isVisible()
-    assert panel.header._second.text() == ""
+    assert panel.header._subtitle.text() == ""
 
 
 def test_plots_are_drawn_in_the_worker_process(qtbot):

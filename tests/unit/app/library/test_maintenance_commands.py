@@ -84,7 +84,7 @@ def test_a_failed_verification_says_so(library):
         while window.jobs.active:
             screenshot.QCoreApplication.processEvents()
         assert dialog._summary.text() == "The library could not be verified."
-        assert any("is gone: it has no file" in m.what for m in window.context.messages.history)
+        assert any("is missing: there is no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()
         flush()

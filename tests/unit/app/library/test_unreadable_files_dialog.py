@@ -28,7 +28,9 @@ def saved() -> list[tuple]:
 
 @pytest.fixture
 def dialog(qtbot, saved):
-    dialog = UnreadableFilesDialog(replace(snapshot(), not_read=FILES), lambda *args: saved.append(args))
+    dialog = UnreadableFilesDialog(
+        replace(snapshot(), files_without_cases=FILES), lambda *args: saved.append(args)
+    )
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog
@@ -84,7 +86,7 @@ def test_the_list_is_saved_as_it_is_shown(qtbot, dialog, monkeypatch, tmp_path, 
 
 
 def test_formulas_in_names_are_escaped_in_the_csv(qtbot, monkeypatch, tmp_path, saved):
-    library = replace(snapshot(), not_read=(("=1+1", "", "failed", "+2"),))
+    library = replace(snapshot(), files_without_cases=(("=1+1", "", "failed", "+2"),))
     dialog = UnreadableFilesDialog(library, lambda *args: saved.append(args))
     qtbot.addWidget(dialog)
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")

@@ -11,8 +11,8 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns
 from semblance.core.metrics.registry import grouped_learners, learners
-from semblance.core.searches.judgement import Judgement, Kind
-from semblance.core.searches.ledger import Entry
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.metrics import train_metric
@@ -118,10 +118,10 @@ def test_learners_to_compare_with_are_collapsed_unless_ticked(qtbot, panel):
     papers, others = grouped_learners()
     visible = [name for name, row in panel._learner_rows.items() if row.isVisible()]
     assert visible == [learner.name for learner in learners() if learner in papers]
-    panel.compared_header.set_open(True)
+    panel.compared_header.set_expanded(True)
     assert all(panel._learner_rows[learner.name].isVisible() for learner in others)
     panel.set_learners(["euclidean"])
-    panel.compared_header.set_open(False)
+    panel.compared_header.set_expanded(False)
     assert panel._learner_rows["euclidean"].isVisible()
     assert not panel._learner_rows["l1"].isVisible()
 
@@ -315,7 +315,7 @@ def test_local_descriptors_need_a_codebook(panel, context):
 
 
 def set_judgements(context, *judgements: Judgement) -> None:
-    entries = tuple(Entry(number, judgement) for number, judgement in enumerate(judgements))
+    entries = tuple(LedgerEntry(number, judgement) for number, judgement in enumerate(judgements))
     context.state.set_query(Query(case="a"))
     context.state.set_ranked_search(RankedSearch(context.state.search, None, entries=entries))
 
@@ -323,7 +323,9 @@ def set_judgements(context, *judgements: Judgement) -> None:
 def test_judgements_can_be_learnt_from(qtbot, panel, context, jobs, requests) -> None:
     sources = panel.sources
     assert not sources.judgements.isEnabled()
-    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.CLOSER, "a", "b", "c"))
+    set_judgements(
+        context, Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.CLOSER, "a", "b", "c")
+    )
     assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
     sources.judgements.click()
     panel.train()
@@ -336,7 +338,7 @@ def test_findings_can_be_unticked_only_with_judgements(panel, context, jobs, req
     panel.sources.findings.setChecked(False)
     assert "Nothing to learn from" in problem(panel)
     assert not panel.train_button.isEnabled()
-    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
+    set_judgements(context, Judgement(JudgementKind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     assert problem(panel) == ""
     panel.train()
@@ -356,14 +358,14 @@ def test_without_visual_neighbours_the_setting_is_0(panel, jobs, requests) -> No
 
 
 def test_a_learner_that_takes_no_judgements_is_reported(panel, context) -> None:
-    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
+    set_judgements(context, Judgement(JudgementKind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     panel.set_learners(["lda"])
     assert "cannot learn from judgements" in problem(panel)
 
 
 def test_another_search_unticks_judgements(panel, context) -> None:
-    set_judgements(context, Judgement(Kind.ALIKE, "a", "b"))
+    set_judgements(context, Judgement(JudgementKind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     context.state.set_ranked_search(None)
     assert panel.sources.ledger == ""

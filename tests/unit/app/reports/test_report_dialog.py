@@ -5,7 +5,13 @@ from PIL import Image
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from semblance.app.reports.report_dialog import DE_IDENTIFIED, FREE_TEXT, IDENTIFIED, ReportDialog, queries_of
+from semblance.app.reports.report_dialog import (
+    DE_IDENTIFIED,
+    FREE_TEXT,
+    IDENTIFIED,
+    ReportDialog,
+    query_selections,
+)
 from semblance.app.shell.settings import Settings
 
 
@@ -16,49 +22,49 @@ def settings(tmp_path) -> Settings:
 
 @pytest.fixture
 def dialog(qtbot, settings):
-    made = ReportDialog(queries_of("c000", ["c1", "c2"], ["c2"]), settings)
-    qtbot.addWidget(made)
-    made.show()
-    return made
+    dialog = ReportDialog(query_selections("c000", ["c1", "c2"], ["c2"]), settings)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    return dialog
 
 
 @pytest.fixture
-def chosen(monkeypatch, tmp_path):
-    """What was asked for, by the filter; a file or a folder is chosen."""
-    asked = []
+def chosen_titles(monkeypatch, tmp_path):
+    """The last argument of each file dialog. The dialogs return a file or a folder."""
+    titles = []
 
-    def file(*given):
-        asked.append(given[-1])
-        return str(tmp_path / "mine"), given[-1]
+    def file(*args):
+        titles.append(args[-1])
+        return str(tmp_path / "mine"), args[-1]
 
-    def folder(*given):
-        asked.append(given[-1])
+    def folder(*args):
+        titles.append(args[-1])
         return str(tmp_path)
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", file)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", folder)
-    return asked
+    return titles
 
 
-def said(dialog) -> str:
+def texts(dialog) -> str:
     return " | ".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
 
 
-def test_what_it_leaves_out_is_said_before_it_is_written(dialog):
-    assert DE_IDENTIFIED in said(dialog)
+def test_the_dialog_describes_what_is_left_out(dialog):
+    assert DE_IDENTIFIED in texts(dialog)
     dialog._identified.setChecked(True)
-    assert IDENTIFIED in said(dialog)
-    assert DE_IDENTIFIED not in said(dialog)
-    assert FREE_TEXT not in said(dialog)
+    assert IDENTIFIED in texts(dialog)
+    assert DE_IDENTIFIED not in texts(dialog)
+    assert FREE_TEXT not in texts(dialog)
     dialog._free_text.setChecked(True)
-    assert FREE_TEXT in said(dialog)
+    assert FREE_TEXT in texts(dialog)
 
 
-def test_one_report_goes_into_a_file_with_its_ending(dialog, chosen, tmp_path, qtbot):
-    dialog._form.setCurrentIndex(dialog._form.findData("json"))
+def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("json"))
     dialog._comment.setPlainText("  Seen.  ")
     dialog._clinic.setText("Ward 7")
-    qtbot.mouseClick(dialog.write, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
     assert dialog.result() == ReportDialog.DialogCode.Accepted
     assert dialog.target == tmp_path / "mine.json"
     assert dialog.cases() == ()
@@ -67,16 +73,16 @@ def test_one_report_goes_into_a_file_with_its_ending(dialog, chosen, tmp_path, q
     assert not dialog.options.free_text
 
 
-def test_many_go_into_a_folder(dialog, chosen, tmp_path, qtbot):
-    dialog._of.setCurrentIndex(1)
+def test_several_reports_are_written_into_a_folder(dialog, chosen_titles, tmp_path, qtbot):
+    dialog._query_box.setCurrentIndex(1)
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
-    assert chosen == ["Folder for the reports"]
+    assert chosen_titles == ["Folder for the reports"]
     assert dialog.cases() == ("c1", "c2")
     assert dialog.target == tmp_path
 
 
-def test_the_letterhead_is_remembered_and_the_choice_to_identify_is_not(
-    dialog, chosen, settings, qtbot, tmp_path
+def test_the_letterhead_is_stored_but_not_the_privacy_options(
+    dialog, chosen_titles, settings, qtbot, tmp_path
 ):
     Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
     dialog._logo.setText(str(tmp_path / "logo.png"))
@@ -84,26 +90,26 @@ def test_the_letterhead_is_remembered_and_the_choice_to_identify_is_not(
     dialog._page.setCurrentText("letter")
     dialog._identified.setChecked(True)
     dialog._free_text.setChecked(True)
-    dialog.write.click()
+    dialog.create_button.click()
     assert dialog.options.free_text
-    again = ReportDialog(queries_of("c000", [], []), settings)
-    qtbot.addWidget(again)
-    assert again._clinic.text() == "Ward 7"
-    assert again._page.currentText() == "letter"
-    assert not again._identified.isChecked()
-    assert not again._free_text.isChecked()
-    assert again._of.count() == 1
+    second = ReportDialog(query_selections("c000", [], []), settings)
+    qtbot.addWidget(second)
+    assert second._clinic.text() == "Ward 7"
+    assert second._page.currentText() == "letter"
+    assert not second._identified.isChecked()
+    assert not second._free_text.isChecked()
+    assert second._query_box.count() == 1
 
 
-def test_a_logo_that_is_none_is_told_in_the_dialog(dialog, chosen, tmp_path):
+def test_a_missing_logo_is_reported(dialog, chosen_titles, tmp_path):
     dialog._logo.setText(str(tmp_path / "gone.png"))
-    dialog.write.click()
-    assert "There is no logo" in said(dialog)
+    dialog.create_button.click()
+    assert "There is no logo" in texts(dialog)
     assert dialog.isVisible()
-    assert chosen == []
+    assert chosen_titles == []
 
 
-def test_pages_have_a_size_only_where_there_are_pages(dialog):
+def test_the_page_size_is_hidden_without_pages(dialog):
     assert dialog._page.isVisible()
-    dialog._form.setCurrentIndex(dialog._form.findData("html"))
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("html"))
     assert not dialog._page.isVisible()

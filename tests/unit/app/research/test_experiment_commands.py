@@ -1,4 +1,4 @@
-"""Experiments are opened by their command, and a worst query leads to its image in the main window."""
+"""The command opens the Experiments window, and a worst query opens its image in the main window."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def window(tmp_path, monkeypatch, without_processes):
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})
-    with open_window(library) as opened:
-        opened.context.settings.set_text("experiments_folder", str(tmp_path))
-        yield opened
+    with open_window(library) as main_window:
+        main_window.context.settings.set_text("experiments_folder", str(tmp_path))
+        yield main_window
 
 
-def test_from_the_command_to_the_image(qtbot, window):
+def test_a_worst_query_opens_its_image(qtbot, window):
     window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
     assert dialog.isVisible()
@@ -46,8 +46,8 @@ def test_from_the_command_to_the_image(qtbot, window):
     qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
     assert window.pages.currentWidget() is window.panels.large
     row = dialog.results.queries.case(0)
-    shown = window.state.columns.index_of_id(window.panels.large.source.case)
-    assert int(window.state.columns.case_row[shown]) == row
+    index = window.state.columns.index_of_id(window.panels.large.source.case)
+    assert int(window.state.columns.case_row[index]) == row
     assert not dialog.isVisible()
     window.context.actions["experiments"].trigger()
     assert window.findChildren(ExperimentsDialog) == [dialog]
@@ -55,7 +55,7 @@ def test_from_the_command_to_the_image(qtbot, window):
     assert dialog._document["complete"]
 
 
-def test_a_case_of_another_library_is_named(window):
+def test_a_case_of_another_library_names_it(window):
     window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
     dialog.case_requested.emit("/elsewhere/other.semblance", 1)

@@ -18,8 +18,8 @@ from semblance.core.workflows.imaging.read_header import HeaderTable
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),
-    HeaderLine(0, "0010,0010", "Patient's Name", "PN", "Doe^Jane", telling=True),
-    HeaderLine(0, "0010,0030", "Patient's Birth Date", "DA", "", telling=True),
+    HeaderLine(0, "0010,0010", "Patient's Name", "PN", "Doe^Jane", identifying=True),
+    HeaderLine(0, "0010,0030", "Patient's Birth Date", "DA", "", identifying=True),
     HeaderLine(0, "0040,A043", "Concept Name Code Sequence", "SQ", "1 item"),
     HeaderLine(1, "0008,0100", "Code Value", "SH", "<b>121320</b>"),
 ]

@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.dialog import give_size, widen
+from semblance.app.widgets.dialog import resize_dialog, widen
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def test_a_dialog_grows_with_the_text_as_far_as_there_is_room(qtbot, large_text)
     qtbot.addWidget(window)
     window.resize(1280, 900)
     dialog = QDialog(window)
-    give_size(dialog, 400, 300)
+    resize_dialog(dialog, 400, 300)
     assert dialog.size() == QSize(800, 600)
-    give_size(dialog, 900, 700)
+    resize_dialog(dialog, 900, 700)
     assert dialog.size() == QSize(1280, 900)
-    give_size(dialog, 400, 300)
+    resize_dialog(dialog, 400, 300)
     widen(dialog, 500)
     assert dialog.size() == QSize(1000, 600)
     widen(dialog, 300)

@@ -61,11 +61,11 @@ def test_an_empty_panel_leads_on(qtbot) -> None:
     done = []
     empty = EmptyState("No metric yet", "Train one.", "Train", icon="target")
     qtbot.addWidget(empty)
-    empty.say("No features yet", "Extract them.", "Extract…", lambda: done.append(1))
+    empty.show_message("No features yet", "Extract them.", "Extract…", lambda: done.append(1))
     with qtbot.waitSignal(empty.wanted):
         qtbot.mouseClick(button(empty, "Extract…"), Qt.MouseButton.LeftButton)
     assert done == [1]
-    empty.say("Nothing to do")
+    empty.show_message("Nothing to do")
     assert all(found.isHidden() for found in empty.findChildren(QPushButton))
 
 
@@ -80,7 +80,7 @@ def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
     assert label.toolTip() == ""
     label.set_tip("what it is")
     assert label.toolTip() == "what it is"
-    label.set_short("a.png")
+    label.set_short_text("a.png")
     assert label.shown_text() == label.text()
     label.resize(80, 20)
     assert label.shown_text() == "a.png"
@@ -92,7 +92,7 @@ def test_at_every_width_it_is_whole_or_short_and_never_cut(qtbot):
     for number in range(400, 500):
         label = ElidedLabel(f"{number} in {number % 37} ms", mode=Qt.TextElideMode.ElideMiddle)
         qtbot.addWidget(label)
-        label.set_short("short")
+        label.set_short_text("short")
         for width in range(label.sizeHint().width() - 4, label.sizeHint().width() + 2):
             label.resize(width, 14)
             assert label.shown_text() in (label.text(), "short")
@@ -111,7 +111,7 @@ def test_a_label_measures_anew_what_is_different(qtbot) -> None:
     assert label.shown_text() == "l"
     label.setText("another lesion")
     assert "…" in label.shown_text()
-    label.set_short("a")
+    label.set_short_text("a")
     assert label.shown_text() == "a"
 
 
@@ -196,14 +196,14 @@ def test_a_search_is_told_after_a_pause_and_emptied_with_escape(qtbot) -> None:
 
 
 def test_a_section_folds(qtbot) -> None:
-    section = SectionHeader("Finding", note="3", foldable=True)
+    section = SectionHeader("Finding", note="3", collapsible=True)
     qtbot.addWidget(section)
-    assert section.is_open()
-    with qtbot.waitSignal(section.unfolded) as told:
+    assert section.is_expanded()
+    with qtbot.waitSignal(section.expanded) as told:
         qtbot.mouseClick(section.findChild(QToolButton), Qt.MouseButton.LeftButton)
     assert told.args == [False]
-    section.set_open(True)
-    assert section.is_open()
+    section.set_expanded(True)
+    assert section.is_expanded()
 
 
 def test_headers_offer_help_and_tabs(qtbot) -> None:
@@ -287,24 +287,24 @@ def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:
         window.activateWindow()
     qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
     first.setFocus()
-    assert ring._frame is not None
-    assert ring._frame.geometry().contains(first.geometry())
+    assert ring._overlay is not None
+    assert ring._overlay.geometry().contains(first.geometry())
     window.resize(600, 300)
-    qtbot.waitUntil(lambda: ring._frame.geometry().contains(first.geometry()))
+    qtbot.waitUntil(lambda: ring._overlay.geometry().contains(first.geometry()))
     field.setFocus()
-    assert ring._frame is None
+    assert ring._overlay is None
     # Focus that a click hands on, as when it closes a dialog, is no keyboard's.
     QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=field.geometry().center())
     first.setFocus()
-    assert ring._frame is None
+    assert ring._overlay is None
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_Tab)
-    assert ring._frame is not None
+    assert ring._overlay is not None
     field.setFocus()
     qtbot.mouseClick(second, Qt.MouseButton.LeftButton)
-    assert ring._frame is None
+    assert ring._overlay is None
     first.setFocus()
     first.deleteLater()
-    qtbot.waitUntil(lambda: ring._around is not first)
+    qtbot.waitUntil(lambda: ring._target is not first)
     ring.deleteLater()
 
 
@@ -319,7 +319,7 @@ def test_the_gallery_shows_every_page(qtbot, name: str) -> None:
 
 def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
     header = TabHeader(
-        ["Overview", "Retrieval accuracy", "Calibration"], title="Evaluation", second="by case"
+        ["Overview", "Retrieval accuracy", "Calibration"], title="Evaluation", subtitle="by case"
     )
     qtbot.addWidget(header)
     seen = []
@@ -327,9 +327,9 @@ def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
     header.resize(header.sizeHint().width() + 200, header.height())
     header.show()
     whole = header.sizeHint()
-    assert header.chooser is header.tabs
+    assert header.tab_chooser is header.tabs
     header.resize(200, header.height())
-    field = header.chooser
+    field = header.tab_chooser
     assert isinstance(field, QComboBox)
     assert not header.tabs.isVisible()
     assert header.sizeHint() == whole

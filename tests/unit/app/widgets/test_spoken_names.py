@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView
-from semblance.app.search.why.waterfall import Line, Waterfall
+from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.search_field import SearchField
@@ -24,7 +24,7 @@ def test_an_empty_place_tells_what_is_missing(qtbot):
     state = EmptyState("No metric yet", "Train one.")
     qtbot.addWidget(state)
     assert state.accessibleName() == "No metric yet"
-    state.say("", "Reading the volume…")
+    state.show_message("", "Reading the volume…")
     assert state.accessibleName() == "Reading the volume…"
 
 
@@ -43,7 +43,7 @@ def test_icons_in_a_search_field_have_words(qtbot):
 def test_bars_of_a_distance_tell_their_part(qtbot):
     waterfall = Waterfall()
     qtbot.addWidget(waterfall)
-    waterfall.show_lines([Line("shape", 0.3), Line("size", 0.1)], 0.4)
+    waterfall.show_contributions([Contribution("shape", 0.3), Contribution("size", 0.1)], 0.4)
     assert [row.bar.accessibleName() for row in waterfall.rows] == ["shape: +0.300", "size: +0.100"]
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.widgets.tab_order import Dialog, stops
+from semblance.app.widgets.tab_order import Dialog, tab_stops
 from semblance.app.widgets.view_switch import ViewSwitch
 
 
@@ -65,14 +65,14 @@ def test_what_comes_later_is_read_where_it_stands(dialog):
     dialog.findChild(QLineEdit, "a").parentWidget().layout().insertRow(1, "late", late)
     late.show()
     dialog.layout().activate()
-    assert [stop.objectName() for stop in stops(dialog)][:3] == ["a", "late", "b"]
+    assert [stop.objectName() for stop in tab_stops(dialog)][:3] == ["a", "late", "b"]
 
 
 def test_what_is_hidden_disabled_or_led_by_another_is_passed(dialog):
     dialog.findChild(QLineEdit, "b").hide()
     dialog.findChild(QLineEdit, "c").setEnabled(False)
     dialog.findChild(QLineEdit, "d").setFocusProxy(dialog.findChild(QPushButton, "go"))
-    assert [stop.objectName() for stop in stops(dialog)] == ["a", "go", "cancel"]
+    assert [stop.objectName() for stop in tab_stops(dialog)] == ["a", "go", "cancel"]
 
 
 def test_a_scroll_area_stops_tab_only_where_its_text_is_scrolled(qtbot):
@@ -93,7 +93,7 @@ def test_a_scroll_area_stops_tab_only_where_its_text_is_scrolled(qtbot):
     dialog.resize(400, 600)
     dialog.show()
     qtbot.waitExposed(dialog)
-    areas = [stop.objectName() for stop in stops(dialog) if isinstance(stop, QScrollArea)]
+    areas = [stop.objectName() for stop in tab_stops(dialog) if isinstance(stop, QScrollArea)]
     assert areas == ["long text"]
 
 
@@ -126,7 +126,7 @@ def test_of_buttons_that_arrows_choose_from_tab_reaches_the_one_that_is_on(qtbot
     switch.set_value("list")
     dialog.show()
     qtbot.waitExposed(dialog)
-    assert [stop.accessibleName() for stop in stops(dialog)] == ["As a list"]
+    assert [stop.accessibleName() for stop in tab_stops(dialog)] == ["As a list"]
 
 
 def test_a_dialog_begins_with_its_first_field(qtbot):

@@ -47,7 +47,7 @@ def worker() -> Worker:
 
 
 def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
-    images = ThumbnailLoader(worker.fetch, batch=3, in_flight=1)
+    images = ThumbnailLoader(worker.fetch, batch=3, max_fetches=1)
     for row in (1, 2, 3, 4, 1):
         assert images.get(row) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
@@ -56,7 +56,7 @@ def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
 
 
 def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
-    images = ThumbnailLoader(worker.fetch, in_flight=2)
+    images = ThumbnailLoader(worker.fetch, max_fetches=2)
     images.get(1)
     qtbot.waitUntil(lambda: bool(worker.asked))
     images.get(1)
@@ -114,7 +114,7 @@ def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> Non
     images.get(3)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer()
-    assert images.bytes_kept == 2 * size
+    assert images.cached_bytes == 2 * size
     assert images.get(1) is not None
     assert images.get(2) is None
 
@@ -125,13 +125,13 @@ def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> N
     qtbot.waitUntil(lambda: bool(worker.asked))
     images.clear()
     worker.answer()
-    assert images.bytes_kept == 0
+    assert images.cached_bytes == 0
     assert images.get(1) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
 
 
 def test_only_so_many_wait(qtbot, worker: Worker) -> None:
-    images = ThumbnailLoader(worker.fetch, batch=10, in_flight=9, waiting=2)
+    images = ThumbnailLoader(worker.fetch, batch=10, max_fetches=9, max_queued=2)
     for row in range(5):
         images.get(row)
     qtbot.waitUntil(lambda: bool(worker.asked))

@@ -138,8 +138,8 @@ def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(libr
         assert not window.panels.side.train.train_button.visibleRegion().isEmpty()
         window.context.actions["go_evaluation"].trigger()
         settle(window)
-        assert window.focusWidget() is window.panels.evaluation.header.chooser
-        assert not window.panels.evaluation.header.chooser.visibleRegion().isEmpty()
+        assert window.focusWidget() is window.panels.evaluation.header.tab_chooser
+        assert not window.panels.evaluation.header.tab_chooser.visibleRegion().isEmpty()
         # A dock closed here stays where panels stand beside each other.
         docks["evaluation"].toggleViewAction().trigger()
         for _ in range(5):

@@ -76,18 +76,18 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
             window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
         page = window.panels.ask_next
-        wait_for(window, lambda: page.questions.question is not None)
+        wait_for(window, lambda: page.session.question is not None)
         assert window.parts.full.asking
         assert page.hasFocus()
         assert window.parts.commands.focus.panel_of_keyboard() == "ask_next"
-        first = page.questions.question
+        first = page.session.question
         qtbot.keyClick(page, Qt.Key.Key_B)
         settle(window)
         assert window.state.judgement_count == 2
         window.context.actions["undo_judgement"].trigger()
         settle(window)
         assert window.state.judgement_count == 0
-        assert page.questions.question == first
+        assert page.session.question == first
         qtbot.keyClick(page, Qt.Key.Key_N)
         settle(window)
         qtbot.keyClick(page, Qt.Key.Key_Escape)
@@ -106,11 +106,11 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         asked(window)
         window.context.actions["refine"].trigger()
         section = window.panels.side.question
-        wait_for(window, lambda: section.questions.question is not None)
+        wait_for(window, lambda: section.session.question is not None)
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
         settle(window)
         assert window.state.judgement_count == 2
-        section.head.action_requested.emit()
+        section.header.action_requested.emit()
         settle(window)
         assert window.parts.full.asking
 

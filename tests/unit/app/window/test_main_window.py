@@ -153,7 +153,7 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
     monkeypatch.setattr(library_commands, "ImportDialog", Asked)
     source = striped_folder(tmp_path / "images")
     with open_window() as window:
-        window.parts.commands.library.open_or_import(source)
+        window.parts.commands.library.import_with_options(source)
         wait_for(window, lambda: bool(seen))
         assert seen == [("folder", [])]
 
@@ -173,7 +173,7 @@ def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkey
         lambda _context, _source, answer: late.append(answer),
     )
     with open_window() as window:
-        window.parts.commands.library.open_or_import(striped_folder(tmp_path / "images"))
+        window.parts.commands.library.import_with_options(striped_folder(tmp_path / "images"))
         found = recognise_source(tmp_path / "images")
         late[0](found)
         window.close()
@@ -265,7 +265,7 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
     monkeypatch.setattr(library_commands.QFileDialog, "getOpenFileName", choose)
     monkeypatch.setattr(
         library_commands.LibraryCommands,
-        "open_or_import",
+        "import_with_options",
         lambda _commands, source, into=None: given.append((source, into)),
     )
     with open_window(library) as window:

@@ -14,11 +14,11 @@ from semblance.app.screenshot import settle
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.window import case_menu
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_groups import explained_groups
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.images import striped_folder
@@ -42,7 +42,7 @@ def library(trained, tmp_path) -> Path:
     return Path(shutil.copytree(trained, tmp_path / trained.name))
 
 
-def in_force(window) -> list[Kind]:
+def in_force(window) -> list[JudgementKind]:
     return [entry.judgement.kind for entry in window.state.ranked_search.entries if entry.undone is None]
 
 
@@ -72,12 +72,12 @@ def test_by_keyboard_alone(library):
         grid.setFocus()
         press(window, Qt.Key.Key_Home)
         press(window, Qt.Key.Key_U)
-        assert in_force(window) == [Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE]
         for _ in range(6):
             press(window, Qt.Key.Key_Right)
         press(window, Qt.Key.Key_Right, SHIFT)
         press(window, Qt.Key.Key_D)
-        assert in_force(window) == [Kind.ALIKE, Kind.NOT_ALIKE, Kind.NOT_ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE]
         press(window, Qt.Key.Key_Home)
         press(window, Qt.Key.Key_T)
         assert window.panels.ranking.card_feedback.bar.isVisible()
@@ -87,10 +87,10 @@ def test_by_keyboard_alone(library):
         for _ in range(4):
             press(window, Qt.Key.Key_Right)
         press(window, Qt.Key.Key_T)
-        assert in_force(window)[-1] == Kind.CLOSER
+        assert in_force(window)[-1] == JudgementKind.CLOSER
         press(window, Qt.Key.Key_Z, CTRL)
         press(window, Qt.Key.Key_Z, CTRL)
-        assert in_force(window) == [Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE]
         press(window, Qt.Key.Key_Z, CTRL | SHIFT)
         assert len(in_force(window)) == 3
         press(window, Qt.Key.Key_J, CTRL)
@@ -116,11 +116,11 @@ def test_by_mouse_alone(qtbot, library):
         asked(window)
         grid, refine = window.panels.ranking.grid, window.panels.side.refine
         window.parts.layout.show_side("refine")
-        up, _ = thumbs_of(grid.card_rect(1), grid._layout)
+        up, _ = card_feedback_buttons(grid.card_rect(1), grid._layout)
         qtbot.mouseMove(grid.viewport(), up.center())
         qtbot.mouseClick(grid.viewport(), LEFT, pos=up.center())
         settle(window)
-        assert in_force(window) == [Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE]
         assert window.panels.judgements.isVisible()
         assert len(refine.rows.rows) == 1
         qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
@@ -129,8 +129,8 @@ def test_by_mouse_alone(qtbot, library):
         assert not window.panels.judgements.isVisible()
         qtbot.mouseClick(refine.redo, LEFT)
         settle(window)
-        assert in_force(window) == [Kind.ALIKE]
-        answer_dialog(lambda dialog: qtbot.mouseClick(dialog.go, LEFT))
+        assert in_force(window) == [JudgementKind.ALIKE]
+        answer_dialog(lambda dialog: qtbot.mouseClick(dialog.save_button, LEFT))
         group = explained_groups(open_metric(library, "plain").metric)[0]
         window.state.change_search(without=(group,))
         search_operations.rank(window.context)
@@ -186,7 +186,7 @@ def test_judgements_come_back_with_the_library(library):
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
-        assert in_force(window) == [Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE]
         assert [case.case_id for case in window.state.ranking.ranked] == order
 
 
@@ -196,7 +196,7 @@ def test_a_click_right_before_the_end_is_kept(library):
         window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
-        assert in_force(window) == [Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE]
 
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
@@ -211,7 +211,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         for place in (1, 3):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
-        assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
+        assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.ALIKE]
         said = [message.what for message in window.context.messages.history]
         # What arrived is not ranked before it is measured, which nothing else would tell.
         assert any("6 added" in one and "no features yet" in one for one in said)

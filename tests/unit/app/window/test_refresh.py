@@ -19,9 +19,9 @@ from tests.helpers.windows import asked, open_window
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 REFRESHES = {
-    RankingPanel: "_renew",
+    RankingPanel: "_refresh",
     LibraryPanel: "_renew_split",
-    QueryPanel: "_renew",
+    QueryPanel: "_refresh",
     TrainPanel: "_renew",
     EvaluationPanel: "_renew",
     StatusLine: "_renew",

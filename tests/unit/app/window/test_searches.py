@@ -159,11 +159,11 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         window.context.actions["searches"].trigger()
         dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: len(dialog.names()) == 2)
-        dialog.choose("one")
+        dialog.select("one")
         answer(monkeypatch, "uno")
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
-        dialog.choose("uno")
+        dialog.select("uno")
         asked = []
         given = iter([("two", True), ("", False)])
         monkeypatch.setattr(
@@ -172,7 +172,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
         assert asked == ["Name", "A search named 'two' exists already. Enter another name:"]
         assert set(dialog.names()) == {"uno", "two"}
-        dialog.choose("two")
+        dialog.select("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
         wait_for(window, lambda: dialog.names() == ["uno"])
         assert window.state.search_name == ""
@@ -180,21 +180,21 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         qtbot.keyClick(dialog.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
         assert "plain" in dialog.list.item(0).text()
-        wait_for(window, lambda: not dialog.bin_button.isVisible())
-        dialog.choose("two")
+        wait_for(window, lambda: not dialog.deleted_button.isVisible())
+        dialog.select("two")
         dialog.delete()
         wait_for(window, lambda: dialog.names() == ["uno"])
         dialog.close()
         wait_for(window, lambda: not isValid(dialog))
         window.context.actions["searches"].trigger()
         again = window.parts.commands.searches.dialog
-        wait_for(window, lambda: again.bin_button.text() == "Deleted (1)")
+        wait_for(window, lambda: again.deleted_button.text() == "Deleted (1)")
         assert not again.undo_button.isVisible()
-        (action,) = again.bin_button.menu().actions()
+        (action,) = again.deleted_button.menu().actions()
         assert action.text().startswith("two, deleted 2")
         action.trigger()
         wait_for(window, lambda: set(again.names()) == {"uno", "two"})
-        wait_for(window, lambda: not again.bin_button.isVisible())
+        wait_for(window, lambda: not again.deleted_button.isVisible())
         again.close()
 
 
@@ -205,7 +205,7 @@ def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, libra
         window.context.actions["searches"].trigger()
         dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["one"])
-        dialog.choose("one")
+        dialog.select("one")
         dialog.delete()
         dialog.close()
         wait_for(window, lambda: not isValid(dialog) and not window.jobs.active)
@@ -234,7 +234,7 @@ def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatc
         window.context.actions["searches"].trigger()
         dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["old"])
-        dialog.open_chosen()
+        dialog.open_selected()
         wait_for(window, lambda: window.state.search_name == "old")
         assert [case.case_id for case in window.state.ranking.ranked][:4] == [case for case, _, _ in seen[:4]]
         (told,) = window.message_bar.messages()

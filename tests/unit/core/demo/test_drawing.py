@@ -6,9 +6,9 @@ import pytest
 from semblance.core.demo.breast import breast
 from semblance.core.demo.mammogram import SIZE, Lesion, breast_of, image, mass_of
 from semblance.core.demo.mass import mass
-from semblance.core.demo.noise import Noise, softened
+from semblance.core.demo.noise import Noise, blur
 from semblance.core.demo.outlines import path, smooth, tube
-from semblance.core.demo.strokes import Strokes, wandering
+from semblance.core.demo.strokes import Strokes, random_curve
 
 
 def test_noise_power_falls_as_asked() -> None:
@@ -48,7 +48,7 @@ def test_strokes_off_the_image_are_harmless() -> None:
 
 
 def test_wandering_has_its_length() -> None:
-    points = wandering(np.random.default_rng(2), (1.0, 2.0), 0.3, 40.0, 0.5)
+    points = random_curve(np.random.default_rng(2), (1.0, 2.0), 0.3, 40.0, 0.5)
     assert points[0].tolist() == [1.0, 2.0]
     assert np.hypot(*np.diff(points, axis=0).T).sum() == pytest.approx(40.0)
 
@@ -64,8 +64,8 @@ def test_outlines_pass_through_their_corners() -> None:
 
 def test_softened_keeps_the_mean() -> None:
     field = np.random.default_rng(3).random((50, 67)).astype(np.float32)
-    assert softened(field, 10).mean() == pytest.approx(field.mean(), abs=0.01)
-    assert softened(field, 10).shape == field.shape
+    assert blur(field, 10).mean() == pytest.approx(field.mean(), abs=0.01)
+    assert blur(field, 10).shape == field.shape
 
 
 def test_views_of_one_mass_share_it_and_differ() -> None:

@@ -185,7 +185,7 @@ def test_a_killed_worker_is_told_and_the_next_task_works(own, tmp_path):
     tasks = [own.submit(work.endless, tmp_path / f"{number}") for number in range(2)]
     os.kill(int(appears(tmp_path / "0")), signal.SIGKILL)
     for task in tasks:
-        with pytest.raises(WorkerEnded, match=r"ended unexpectedly.*start the job again"):
+        with pytest.raises(WorkerEnded, match=r"ended unexpectedly.*Start the job again"):
             task.result()
     assert own.submit(work.square, 5).result() == 25
 

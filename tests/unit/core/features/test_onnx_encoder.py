@@ -14,7 +14,7 @@ from semblance.core.features import make_extractor
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.encoders import averages, save, settings

@@ -80,7 +80,7 @@ def test_rows_of_uncompressed_arrays_are_read_alone(tmp_path):
         (("", None), "looks like a zip archive"),
         (("images", 5), "has no row 5"),
         (("images", -1), "has no row -1"),
-        (("objects", 0), "no plain numbers"),
+        (("objects", 0), "does not consist of numbers"),
         (("nothing", 0), "has no entry 'nothing'"),
         (("labels", 0), "not an image"),
     ],

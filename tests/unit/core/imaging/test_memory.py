@@ -46,11 +46,11 @@ def test_large_blocks_are_given_back_where_the_library_can(monkeypatch):
     libraries.clear()
     monkeypatch.setattr(memory.sys, "platform", "linux")
     monkeypatch.setattr("ctypes.CDLL", _WithMallopt)
-    memory.give_freed_blocks_back()
+    memory.return_freed_blocks()
     assert [library.told for library in libraries] == [[(-3, 262144)]]
     monkeypatch.setattr("ctypes.CDLL", lambda _name: object())
-    memory.give_freed_blocks_back()
+    memory.return_freed_blocks()
     monkeypatch.setattr(memory.sys, "platform", "win32")
     monkeypatch.setattr("ctypes.CDLL", _WithMallopt)
-    memory.give_freed_blocks_back()
+    memory.return_freed_blocks()
     assert len(libraries) == 1

@@ -192,7 +192,7 @@ def test_extreme_floats_stay_finite():
 
 
 def test_image_without_any_number_is_refused():
-    with pytest.raises(BadInput, match=r"No pixel of 'a\.tif' holds a finite"):
+    with pytest.raises(BadInput, match=r"No pixel of 'a\.tif' is a finite"):
         decode(encoded(np.full((2, 2), np.nan, np.float32), "TIFF"), "a.tif")
 
 

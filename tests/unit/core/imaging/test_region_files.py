@@ -52,7 +52,7 @@ def test_millimetres():
     [
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[]", "holds no regions"),
+        ("[]", "contains no regions"),
         ('{"format": "semblance-regions", "version": 9}', "newer version"),
         ('{"format": "semblance-regions", "version": 1, "regions": {}}', "damaged"),
         ('{"format": "semblance-regions", "version": 1, "regions": [{}]}', "without pixels"),

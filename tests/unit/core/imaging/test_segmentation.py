@@ -9,7 +9,7 @@ import pytest
 from scipy import ndimage
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.imaging.closed_contour import cheapest_closed
+from semblance.core.imaging.closed_contour import cheapest_closed_path
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_at, segment_in
@@ -137,7 +137,7 @@ def test_the_cheapest_closed_path_is_that_of_all_paths(seed):
         return cost[np.arange(5), path].sum() + bend * np.count_nonzero(moves)
 
     best = min(total(path) for path in itertools.product(range(4), repeat=5))
-    assert total(cheapest_closed(cost, bend)) == pytest.approx(best, abs=1e-12)
+    assert total(cheapest_closed_path(cost, bend)) == pytest.approx(best, abs=1e-12)
 
 
 def test_masks_drawn_by_hand(data):

@@ -161,7 +161,7 @@ def test_missing_entry_and_missing_file(tmp_path):
     with pytest.raises(BadInput, match=r"'x\.zip' has no entry 'b\.png'"):
         package.read("b.png")
     package.close()
-    with pytest.raises(BadInput, match="is not there"):
+    with pytest.raises(BadInput, match="does not exist"):
         ZipArchive(tmp_path / "none.zip", "none.zip")
 
 

@@ -82,7 +82,7 @@ def test_cases_that_show_something_else_lose_their_numbers_in_the_same_transacti
     )
     assert changed == [("s/1.png", "c1")]
     assert library.features.cases_of(made).tolist() == [row for row in rows if row != 2]
-    assert library.features.waiting(made, images=True).tolist() == [2]
+    assert library.features.cases_to_extract(made, images=True).tolist() == [2]
 
 
 def test_sources_of_one_name_are_numbered_and_the_same_source_is_found_again(library):
@@ -97,7 +97,7 @@ def test_states_of_files(library):
     catalogue, (source,) = library.catalogue, sources(library)
     catalogue.set_state(source, ["1.png", "2.png"], "missing", NOT_THERE)
     catalogue.put(source, [FileRecord("bad.png", 3, 4, "", "failed", "empty")], [])
-    assert catalogue.not_read() == [
+    assert catalogue.files_without_cases() == [
         ("s", "bad.png", "failed", "empty"),
         ("s", "1.png", "missing", NOT_THERE),
         ("s", "2.png", "missing", NOT_THERE),
@@ -136,7 +136,7 @@ def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(libra
     assert library.features.failures(made) == []
     assert "5.png" not in catalogue.files(source)
     fill(library, [70])
-    assert library.features.waiting(made, images=True).tolist() == [catalogue.row_of("s/70.png")]
+    assert library.features.cases_to_extract(made, images=True).tolist() == [catalogue.row_of("s/70.png")]
 
 
 def test_an_unknown_case_is_told_with_where_to_look(library):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.library.concepts import LONGEST, ConceptTable
+from semblance.core.library.concepts import MAX_NAME_LENGTH, ConceptTable
 from semblance.core.library.library import Library
 from tests.helpers.libraries import make_library
 
@@ -56,7 +56,7 @@ def test_names_are_short_and_differ(table, name, what):
             change()
     table.rename(key, "Dark")
     assert [one.name for one in table.all()] == ["Dark", "round"]
-    assert len("x" * LONGEST) == len(table.all()[0].name) + 36
+    assert len("x" * MAX_NAME_LENGTH) == len(table.all()[0].name) + 36
 
 
 def test_a_name_taken_since_keeps_the_old_one_away(table):

@@ -74,7 +74,9 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
 
 def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
     before = tables_of(path)
-    with pytest.raises(SemblanceError, match=r"made by an older Semblance.*Open it once where it can"):
+    with pytest.raises(
+        SemblanceError, match=r"made by an older version of Semblance.*Open it once where it can"
+    ):
         Library.open(path, writable=False)
     assert tables_of(path) == before
 
@@ -134,7 +136,7 @@ def test_a_library_without_a_sensible_version_is_refused(path, statement, says):
 def test_a_transaction_is_kept_whole_or_not_at_all(path):
     before = tables_of(path)
     with Library.open(path) as opened:
-        with pytest.raises(ZeroDivisionError), opened.catalogue.writing() as connection:
+        with pytest.raises(ZeroDivisionError), opened.catalogue.transaction() as connection:
             connection.execute(schema.meta.insert().values(key="a", value="b"))
             connection.execute(sa.text("CREATE TABLE extra (id INTEGER)"))
             raise ZeroDivisionError

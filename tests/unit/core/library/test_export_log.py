@@ -61,7 +61,8 @@ def test_a_log_that_cannot_be_written_is_told(library, monkeypatch):
 
     monkeypatch.setattr(export_log.os, "fsync", full)
     with pytest.raises(
-        SemblanceError, match=r"The export is written, but .*exports.log could not note it: No"
+        SemblanceError,
+        match=r"The file was exported, but the export could not be logged in .*exports.log: No",
     ):
         log_export(library, "report", "pdf")
 

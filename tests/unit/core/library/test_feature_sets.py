@@ -42,8 +42,8 @@ def test_numbers_come_back_with_their_cases_in_order(library):
     ids, values = read(library, made, np.array([20, 4, 11, 999]))
     assert ids == [4, 20]
     np.testing.assert_array_equal(values, values_of([4, 20]))
-    assert library.features.waiting(made, images=True).tolist() == rows[9:12].tolist()
-    assert library.features.waiting(made, images=False).tolist() == []
+    assert library.features.cases_to_extract(made, images=True).tolist() == rows[9:12].tolist()
+    assert library.features.cases_to_extract(made, images=False).tolist() == []
 
 
 def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatch):
@@ -99,7 +99,7 @@ def test_forgotten_cases_wait_again_and_get_new_numbers(library):
     library.features.write_chunk(other, rows[:4], values_of(rows[:4], 2))
     library.features.forget([2, 5])
     library.features.forget([])
-    assert library.features.waiting(made, images=True).tolist() == [2, 5]
+    assert library.features.cases_to_extract(made, images=True).tolist() == [2, 5]
     assert library.features.cases_of(other).tolist() == [1, 3, 4]
     again = np.array([2, 5])
     library.features.write_chunk(made, again, np.full((2, 3), -1, np.float32))
@@ -124,10 +124,10 @@ def test_failures_are_kept_until_the_case_shows_something_else(library):
     nothing = np.empty((0, 3), np.float32)
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
     assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
-    assert library.features.waiting(made, images=True).tolist() == rows[1:].tolist()
+    assert library.features.cases_to_extract(made, images=True).tolist() == rows[1:].tolist()
     fill(library, [0], content="mended ")
     assert library.features.failures(made) == [("s/1.png", "disk away")]
-    assert library.features.waiting(made, images=True).tolist() == rows.tolist()
+    assert library.features.cases_to_extract(made, images=True).tolist() == rows.tolist()
     library.features.write_chunk(made, rows[:2], values_of(rows[:2]))
     assert library.features.failures(made) == []
 
@@ -136,9 +136,11 @@ def test_sets_are_made_once_and_never_mixed(library):
     first = numbers_set(library)
     assert numbers_set(library) == first
     assert first.groups == ("group 0", "group 0", "group 1")
-    with pytest.raises(BadArguments, match=r"'made up' was made otherwise \(by gabor 1\).*--name"):
+    with pytest.raises(
+        BadArguments, match=r"'made up' was another extractor or other settings \(by gabor 1\).*--name"
+    ):
         numbers_set(library, width=4)
-    with pytest.raises(BadArguments, match=r"made otherwise"):
+    with pytest.raises(BadArguments, match=r"another extractor or other settings"):
         library.features.make("made up", "gabor", 2, {}, first.columns, dtype="float32")
     assert [found.name for found in library.features.all()] == ["made up"]
 
@@ -183,7 +185,7 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
         description.write_text(description.read_text()[:50])
     else:
         description.write_text(description.read_text().replace(str(2 * CHUNK), str(CHUNK)))
-    says = r"numbers of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. The rest.*doctor LIB"
+    says = r"features of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. The rest.*doctor LIB"
     with pytest.raises(BadInput, match=says):
         library.features.read(made)
     with pytest.raises(BadInput, match=says):
@@ -222,14 +224,14 @@ def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(libr
     made, rows = numbers_set(library), case_rows(library)
     for part in (rows[:10], rows[10:]):
         library.features.write_chunk(made, part, values_of(part))
-    real = feature_sets.sum_of_chunk
+    real = feature_sets.chunk_checksum
 
     def fail(store, number):
         if number == 0:
             raise OSError(5, "Input/output error")
         return real(store, number)
 
-    monkeypatch.setattr(feature_sets, "sum_of_chunk", fail)
+    monkeypatch.setattr(feature_sets, "chunk_checksum", fail)
     assert store_state(library.features, made).damaged == (0,)
     with pytest.raises(BadInput, match=r"cannot be read: Input/output error"):
         read(library, made)
@@ -238,7 +240,7 @@ def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(libr
 def test_chunks_written_before_there_were_sums_of_them_are_read(library):
     made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
-    with library.catalogue.writing() as connection:
+    with library.catalogue.transaction() as connection:
         connection.execute(feature_chunks.update().values(file_sum=None))
     np.testing.assert_array_equal(read(library, made)[1], values_of(rows))
     assert store_state(library.features, made).damaged == ()

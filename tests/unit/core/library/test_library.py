@@ -97,7 +97,7 @@ def test_two_programs_that_make_the_same_library_share_it(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "not a complete library.*half written.*make a new library"),
+        (b"", "not a complete library.*may be incomplete.*make a new library"),
         (b"SQLite format 3\0" + b"\1" * 500, "catalogue.sqlite is damaged"),
         (
             b"this is a letter to my aunt" * 100,
@@ -263,12 +263,12 @@ def test_a_catalogue_that_names_a_file_elsewhere_does_not_have_it_removed(tmp_pa
     assert (tmp_path / "mine.txt").exists()
 
 
-@pytest.mark.parametrize("room", ["metrics", "derived", "features", "thumbnails.sqlite", CATALOGUE])
-def test_a_link_in_place_of_a_room_is_refused(tmp_path, room):
+@pytest.mark.parametrize("entry", ["metrics", "derived", "features", "thumbnails.sqlite", CATALOGUE])
+def test_a_link_in_place_of_an_entry_is_refused(tmp_path, entry):
     path = make_library(tmp_path / "lib")
-    (path / room).rename(tmp_path / "elsewhere") if (path / room).exists() else None
-    (path / room).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadInput, match=rf"holds a link in place of its own '{room}'\. No link is followed"):
+    (path / entry).rename(tmp_path / "elsewhere") if (path / entry).exists() else None
+    (path / entry).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInput, match=rf"contains a link instead of its own '{entry}'\. For safety, links"):
         Library.open(path)
 
 

@@ -90,7 +90,7 @@ def test_where_it_cannot_be_written_to_it_opens_as_it_is_or_says_why_not(tmp_pat
     path = older_library(tmp_path / "old", version)
     before = described(path)
     if version < schema.READABLE_FROM:
-        with pytest.raises(SemblanceError, match="made by an older Semblance"):
+        with pytest.raises(SemblanceError, match="made by an older version of Semblance"):
             Library.open(path, writable=False)
     else:
         with Library.open(path, writable=False) as opened:

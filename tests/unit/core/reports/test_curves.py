@@ -15,7 +15,7 @@ from semblance.core.reports.curves import (
     RocCurve,
     TrainingCurve,
     curves_csv,
-    in_words,
+    describe_curves,
     interval_text,
     relative_objective,
 )
@@ -75,12 +75,12 @@ def test_a_name_cannot_become_a_formula():
 
 
 def test_plots_are_told_in_words():
-    assert in_words([ACCURATE, AREA, COURSE]) == (
+    assert describe_curves([ACCURATE, AREA, COURSE]) == (
         "A: accuracy at 10 is 0.80, 95 % interval 0.70 to 0.88. "
         "R (current): area under the curve 0.75, 95 % interval 0.60 to 0.90. "
         "T: 4 rounds, best held-out accuracy 0.80 in round 3."
     )
-    assert in_words([]) == "Nothing to show yet."
+    assert describe_curves([]) == "Nothing to show yet."
 
 
 def test_intervals_are_written_only_where_there_is_one():

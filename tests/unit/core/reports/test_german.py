@@ -53,9 +53,9 @@ def test_what_scripts_read_stays_english(german):
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):
     redactor = Redactor(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png": "a"})
-    text = redactor.cleaned(
+    text = redactor.redact(
         tr_lazy("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png")
     )
     assert "MUSTER" not in str(text) + translate(text) + repr(getattr(text, "values", ""))
-    parted = redactor.cleaned(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
+    parted = redactor.redact(tr_lazy("{a}-{b}", a="MUSTER", b="1234"))
     assert translate(parted) == str(parted) == "[1]"

@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from semblance.core.reports.pdf_parts import Thumbnail
+from semblance.core.reports.pdf_parts import ThumbnailBox
 
 
 def encoded(width: int, height: int) -> bytes:
@@ -15,10 +15,10 @@ def encoded(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize(("size", "taken"), [((384, 256), (120, 80)), ((256, 384), (80, 120))])
-def test_a_snug_image_takes_no_room_beyond_itself(size, taken):
-    assert Thumbnail(encoded(*size), 120, 120, snug=True).wrap(500, 500) == pytest.approx(taken)
-    assert Thumbnail(encoded(*size), 120, 120).wrap(500, 500) == (120, 120)
+def test_a_fitted_image_takes_only_its_own_size(size, taken):
+    assert ThumbnailBox(encoded(*size), 120, 120, fit_image=True).wrap(500, 500) == pytest.approx(taken)
+    assert ThumbnailBox(encoded(*size), 120, 120).wrap(500, 500) == (120, 120)
 
 
 def test_a_missing_image_keeps_its_place():
-    assert Thumbnail(None, 120, 120, snug=True).wrap(500, 500) == (120, 120)
+    assert ThumbnailBox(None, 120, 120, fit_image=True).wrap(500, 500) == (120, 120)

@@ -89,7 +89,7 @@ def test_short_ids_leave_words_alone() -> None:
 def test_ids_are_not_found_within_longer_ones() -> None:
     document = report(notes=("12345678", "12345"), patients=("12345",))
     assert document.notes == ("12345678", "[1]")
-    assert "Patient ids inside texts are numbers in brackets." in document.removed
+    assert "Patient ids inside texts are replaced by numbers in brackets." in document.removed
     document = report(ranking=(row(1, case_id="t/c1", path=None),), notes=("t/c12 and t/c1",))
     assert document.notes == ("t/c12 and Case 2",)
 
@@ -134,6 +134,6 @@ def test_names_no_encoding_has_are_replaced() -> None:
 
 def test_numbers_of_studies_and_series_are_not_told():
     uid = "1.2.826.0.1.3680043.10.1430.2"
-    hidden = Redactor(False, ()).cleaned({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
+    hidden = Redactor(False, ()).redact({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
     assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as told"}
-    assert Redactor(True, ()).cleaned(uid) == uid
+    assert Redactor(True, ()).redact(uid) == uid

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from semblance.core.searches.concepts import (
+    MAX_PAIRS,
     MINIMUM,
-    PAIRS,
     RIDGE,
     direction,
-    enough,
+    has_enough_cases,
     newcombe,
     spread,
     strength,
@@ -102,7 +102,7 @@ def test_many_marks_are_left_out_in_parts() -> None:
     measured, truth = [], []
     for seed in range(12):
         points, has = made_up(80, 0.35, seed=seed)
-        assert has.sum() * (~has).sum() > PAIRS
+        assert has.sum() * (~has).sum() > MAX_PAIRS
         found, along = strength(points, has, alone(80)), direction(points, has)
         assert found.low < found.auc < found.high
         measured.append(found.auc)
@@ -131,7 +131,7 @@ def test_too_few_marks_are_not_measured(with_: int, without: int) -> None:
 
 def test_many_cases_of_two_patients_are_too_few() -> None:
     points, has = made_up(20, 1.0)
-    assert not enough(has, np.where(has, np.arange(20) % 4, 9))
+    assert not has_enough_cases(has, np.where(has, np.arange(20) % 4, 9))
     assert strength(points, has, np.where(has, 0, 1)) is None
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.searches.contradictions import MOST, Contradiction, Reason, contradictions
+from semblance.core.searches.contradictions import (
+    MAX_CYCLES,
+    Contradiction,
+    ContradictionReason,
+    contradictions,
+)
 from semblance.core.searches.ledger import Ledger
 from tests.unit.core.searches.test_ledger import closer, like, unlike
 
@@ -29,36 +34,42 @@ def test_agreeing_clicks_contradict_nothing() -> None:
 
 def test_the_same_pair_both_ways() -> None:
     assert found(like("q", "x"), like("q", "a"), unlike("q", "a")) == [
-        Contradiction(Reason.BOTH_WAYS, (2, 3))
+        Contradiction(ContradictionReason.BOTH_WAYS, (2, 3))
     ]
-    assert found(closer("q", "a", "b"), closer("q", "b", "a")) == [Contradiction(Reason.BOTH_WAYS, (1, 2))]
-    assert found(like("q", "a"), unlike("a", "q")) == [Contradiction(Reason.BOTH_WAYS, (1, 2))]
+    assert found(closer("q", "a", "b"), closer("q", "b", "a")) == [
+        Contradiction(ContradictionReason.BOTH_WAYS, (1, 2))
+    ]
+    assert found(like("q", "a"), unlike("a", "q")) == [Contradiction(ContradictionReason.BOTH_WAYS, (1, 2))]
 
 
 def test_comparisons_in_a_circle() -> None:
     circle = [closer("q", "a", "b"), closer("q", "b", "c"), closer("q", "c", "a")]
-    assert found(*circle) == [Contradiction(Reason.CIRCLE, (1, 2, 3))]
+    assert found(*circle) == [Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))]
     assert found(*circle[:2]) == []
 
 
 def test_a_circle_through_three_queries() -> None:
     """d(1, 2) < d(1, 3) < d(2, 3) < d(1, 2)."""
     circle = [closer("1", "2", "3"), closer("3", "1", "2"), closer("2", "3", "1")]
-    assert found(*circle) == [Contradiction(Reason.CIRCLE, (1, 2, 3))]
+    assert found(*circle) == [Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))]
 
 
 def test_thumbs_against_a_comparison() -> None:
     assert found(like("q", "a"), unlike("q", "b"), closer("q", "b", "a")) == [
-        Contradiction(Reason.CIRCLE, (1, 2, 3))
+        Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))
     ]
 
 
 def test_patients() -> None:
     patients = {"q": "P", "a": "P", "b": "R", "c": "R"}
-    assert found(unlike("q", "a"), patients=patients) == [Contradiction(Reason.OWN_PATIENT, (1,))]
-    assert found(closer("q", "b", "a"), patients=patients) == [Contradiction(Reason.OWN_PATIENT, (1,))]
+    assert found(unlike("q", "a"), patients=patients) == [
+        Contradiction(ContradictionReason.OWN_PATIENT, (1,))
+    ]
+    assert found(closer("q", "b", "a"), patients=patients) == [
+        Contradiction(ContradictionReason.OWN_PATIENT, (1,))
+    ]
     assert found(like("q", "b"), unlike("q", "c"), patients=patients) == [
-        Contradiction(Reason.ONE_PATIENT, (1, 2))
+        Contradiction(ContradictionReason.ONE_PATIENT, (1, 2))
     ]
     assert found(like("q", "a"), like("q", "b"), patients=patients) == []
 
@@ -70,8 +81,8 @@ def test_a_thousand_contradictory_clicks_are_told_in_bounds() -> None:
         a, b = (f"c{n}" for n in rng.choice(60, 2, replace=False))
         made += [closer("q", a, b), closer("q", b, a)]
     told = found(*made)
-    assert 0 < len(told) <= MOST
-    assert all(one.reason in (Reason.BOTH_WAYS, Reason.CIRCLE) for one in told)
+    assert 0 < len(told) <= MAX_CYCLES
+    assert all(one.reason in (ContradictionReason.BOTH_WAYS, ContradictionReason.CIRCLE) for one in told)
 
 
 def test_what_is_undone_contradicts_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.searches.examples import AWAY, shifted_query
+from semblance.core.searches.examples import UNLIKE_SHIFT, shifted_query
 
 Z = np.random.default_rng(0).normal(size=(12, 4))
 
@@ -19,8 +19,10 @@ def test_each_like_counts_as_much_as_the_query() -> None:
 
 
 def test_it_is_pushed_from_the_middle_of_what_is_not_meant() -> None:
-    middle, other = (Z[0] + Z[1]) / 2, (Z[5] + Z[6]) / 2
-    assert shifted_query(Z[0], [Z[1]], [Z[5], Z[6]]) == pytest.approx(middle + AWAY * (middle - other))
+    centre, other = (Z[0] + Z[1]) / 2, (Z[5] + Z[6]) / 2
+    assert shifted_query(Z[0], [Z[1]], [Z[5], Z[6]]) == pytest.approx(
+        centre + UNLIKE_SHIFT * (centre - other)
+    )
 
 
 def test_it_moves_with_everything_when_the_origin_does() -> None:

@@ -61,7 +61,7 @@ def test_few_are_learnt_anew_exactly(said: list[Judgement]) -> None:
 
 
 def test_in_many_coordinates_it_comes_nearly_as_close(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leave_one_out, "MOST_COORDINATES", 10)
+    monkeypatch.setattr(leave_one_out, "MAX_COORDINATES", 10)
     wide = np.random.default_rng(2).normal(size=(60, 20)) * np.geomspace(1.0, 0.1, 20)
     said = [
         (like if (wide[case, 0] > 0) != (case % 9 == 0) else unlike)("0", str(case)) for case in range(1, 50)
@@ -78,7 +78,7 @@ def test_in_many_coordinates_it_comes_nearly_as_close(monkeypatch: pytest.Monkey
 
 
 def test_the_curvature_of_many_judgements_takes_little_more_memory_than_its_squares() -> None:
-    n, m = 3000, leave_one_out.MOST_COORDINATES
+    n, m = 3000, leave_one_out.MAX_COORDINATES
     points = np.random.default_rng(3).normal(size=(n + 1, m))
     case = np.arange(n - 1)
     triplets = np.column_stack([np.full(n - 1, n), case, case + 1])

@@ -8,21 +8,21 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.judgements import ledgers
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from tests.helpers.libraries import make_library, raw
 
 
 def like(query: str, case: str, **more: object) -> Judgement:
-    return Judgement(Kind.ALIKE, query, case, **more)
+    return Judgement(JudgementKind.ALIKE, query, case, **more)
 
 
 def unlike(query: str, case: str, **more: object) -> Judgement:
-    return Judgement(Kind.NOT_ALIKE, query, case, **more)
+    return Judgement(JudgementKind.NOT_ALIKE, query, case, **more)
 
 
 def closer(query: str, case: str, other: str) -> Judgement:
-    return Judgement(Kind.CLOSER, query, case, other)
+    return Judgement(JudgementKind.CLOSER, query, case, other)
 
 
 def cases_in_force(ledger: Ledger) -> list[str]:
@@ -35,8 +35,8 @@ def cases_in_force(ledger: Ledger) -> list[str]:
         (lambda: like("a", "a"), "against itself"),
         (lambda: closer("a", "b", "a"), "against itself"),
         (lambda: closer("a", "b", "b"), "closer than itself"),
-        (lambda: Judgement(Kind.CLOSER, "a", "b"), "compares two"),
-        (lambda: Judgement(Kind.ALIKE, "a", "b", "c"), "thumbs judge one"),
+        (lambda: Judgement(JudgementKind.CLOSER, "a", "b"), "compares two"),
+        (lambda: Judgement(JudgementKind.ALIKE, "a", "b", "c"), "a mark judges one"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(make, text: str) -> None:
@@ -122,9 +122,9 @@ def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
 
 def test_entries_without_shown_leave_out_the_cases_on_screen() -> None:
     ledger = Ledger()
-    first, second = ledger.add([Judgement(Kind.ALIKE, "q", "a", shown=("a", "b")), like("q", "b")])
-    assert [entry.judgement.shown for entry in ledger.entries_without_shown] == [(), ()]
+    first, second = ledger.add([Judgement(JudgementKind.ALIKE, "q", "a", shown=("a", "b")), like("q", "b")])
+    assert [entry.judgement.shown for entry in ledger.entries_without_visible] == [(), ()]
     assert ledger.entries[0].judgement.shown == ("a", "b")
     ledger.undo([first])
-    assert [entry.undone is None for entry in ledger.entries_without_shown] == [False, True]
-    assert [entry.id for entry in ledger.entries_without_shown] == [first, second]
+    assert [entry.undone is None for entry in ledger.entries_without_visible] == [False, True]
+    assert [entry.id for entry in ledger.entries_without_visible] == [first, second]

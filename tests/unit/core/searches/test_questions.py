@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.questions import (
-    COMMON,
-    LONG,
-    SHORT,
+    COMMON_SHARE,
+    FEW_QUESTIONS,
+    MANY_QUESTIONS,
     Answer,
-    Likeness,
-    ask,
-    judgements_of,
+    LikenessModel,
+    answer_judgements,
+    choose_question,
+    draw_query,
     nearer,
-    next_query,
-    sample_of,
+    nearness_sample,
 )
 
 Z = np.random.default_rng(0).normal(size=(200, 4))
@@ -33,30 +33,30 @@ def rng() -> np.random.Generator:
 def test_likeness_is_learnt_from_answers(common: float) -> None:
     chance = np.random.default_rng(1).random(400)
     true = common if common == 0.5 else np.clip(0.02 / SHARES**0.8, 0.0, 0.6)
-    found = Likeness.of(SHARES, chance < true)
-    at = found.likely(np.array([0.01, 0.9]))
+    found = LikenessModel.of(SHARES, chance < true)
+    at = found.probability(np.array([0.01, 0.9]))
     assert at[0] >= at[1]
     assert at[1] == pytest.approx(0.5 if common == 0.5 else 0.02, abs=0.1)
-    assert found.enough(SHORT) == (common < COMMON)
-    assert found.enough(LONG)
+    assert found.should_change_query(FEW_QUESTIONS) == (common < COMMON_SHARE)
+    assert found.should_change_query(MANY_QUESTIONS)
 
 
 def test_likeness_never_grows_with_distance() -> None:
-    assert Likeness.of(SHARES, SHARES > 0.5).fall == 0.0
+    assert LikenessModel.of(SHARES, SHARES > 0.5).fall == 0.0
 
 
 def test_near_cases_are_asked_about_where_few_are_alike() -> None:
-    rare = Likeness.of(SHARES, SHARES < 0.01)
+    rare = LikenessModel.of(SHARES, SHARES < 0.01)
     near = nearer(Z, Z[7], Z, START)
     for seed in range(10):
-        one = ask(Z, START, 7, rare, [], np.random.default_rng(seed))
+        one = choose_question(Z, START, 7, rare, [], np.random.default_rng(seed))
         assert max(near[[one.first, one.second]]) < 0.1
 
 
 def test_any_case_is_asked_about_where_half_are_alike() -> None:
-    even = Likeness(0.0, 0.0)
+    even = LikenessModel(0.0, 0.0)
     near = nearer(Z, Z[7], Z, START)
-    asked = [ask(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
+    asked = [choose_question(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
     shares = near[[place for one in asked for place in (one.first, one.second)]]
     assert shares.min() < 0.2
     assert shares.max() > 0.8
@@ -72,7 +72,7 @@ def test_the_metric_so_far_decides_what_is_near() -> None:
 
 def test_a_sample_stands_for_many_cases() -> None:
     many = np.random.default_rng(0).normal(size=(30_000, 4))
-    sample = sample_of(many)
+    sample = nearness_sample(many)
     assert 900 <= len(sample) <= 1100
     exact = np.argsort(np.argsort((many**2).sum(axis=1))) / len(many)
     np.testing.assert_allclose(nearer(many, np.zeros(4), sample, START), exact, atol=0.06)
@@ -80,7 +80,7 @@ def test_a_sample_stands_for_many_cases() -> None:
 
 def test_nothing_is_asked_twice_until_nothing_is_left() -> None:
     judged, random = [], rng()
-    while (one := ask(Z, START, 7, Likeness(), judged, random)) is not None:
+    while (one := choose_question(Z, START, 7, LikenessModel(), judged, random)) is not None:
         assert one.query == 7
         assert not {one.first, one.second} & {7, *judged}
         assert one.first != one.second
@@ -91,22 +91,26 @@ def test_nothing_is_asked_twice_until_nothing_is_left() -> None:
 def test_only_allowed_cases_and_none_judged() -> None:
     allowed = np.zeros(200, dtype=np.bool_)
     allowed[10:20] = True
-    one = ask(Z, START, 10, Likeness(), [11, 12], rng(), allowed=allowed)
+    one = choose_question(Z, START, 10, LikenessModel(), [11, 12], rng(), allowed=allowed)
     assert {one.first, one.second} <= set(range(13, 20))
     assert allowed.sum() == 10
-    assert ask(Z, START, 10, Likeness(), range(11, 19), rng(), allowed=allowed) is None
+    assert choose_question(Z, START, 10, LikenessModel(), range(11, 19), rng(), allowed=allowed) is None
 
 
 def test_copies_are_not_asked_together() -> None:
     copies = np.repeat(Z[:3], 4, axis=0)
-    one = ask(copies, START, 0, Likeness(), [1], rng())
+    one = choose_question(copies, START, 0, LikenessModel(), [1], rng())
     assert not np.array_equal(copies[one.first], copies[one.second])
-    assert ask(np.ones((5, 2)), FeedbackForm.start(2), 0, Likeness(), [], rng()) is None
+    assert choose_question(np.ones((5, 2)), FeedbackForm.start(2), 0, LikenessModel(), [], rng()) is None
 
 
 def test_questions_follow_the_seed_and_differ_beyond_it() -> None:
-    first = [ask(Z, START, 0, Likeness(), [1], np.random.default_rng(seed)) for seed in range(20)]
-    again = [ask(Z, START, 0, Likeness(), [1], np.random.default_rng(seed)) for seed in range(20)]
+    first = [
+        choose_question(Z, START, 0, LikenessModel(), [1], np.random.default_rng(seed)) for seed in range(20)
+    ]
+    again = [
+        choose_question(Z, START, 0, LikenessModel(), [1], np.random.default_rng(seed)) for seed in range(20)
+    ]
     assert first == again
     assert len(set(first)) > 5
 
@@ -114,21 +118,21 @@ def test_questions_follow_the_seed_and_differ_beyond_it() -> None:
 def test_another_query_is_new_and_allowed() -> None:
     allowed = np.zeros(200, dtype=np.bool_)
     allowed[[3, 5]] = True
-    assert next_query([3], rng(), allowed) == 5
-    assert next_query([3, 5], rng(), allowed) is None
+    assert draw_query([3], rng(), allowed) == 5
+    assert draw_query([3, 5], rng(), allowed) is None
 
 
 @pytest.mark.parametrize(
     ("answer", "kinds"),
     [
-        (Answer.FIRST, (Kind.ALIKE, Kind.NOT_ALIKE)),
-        (Answer.SECOND, (Kind.NOT_ALIKE, Kind.ALIKE)),
-        (Answer.BOTH, (Kind.ALIKE, Kind.ALIKE)),
-        (Answer.NEITHER, (Kind.NOT_ALIKE, Kind.NOT_ALIKE)),
+        (Answer.FIRST, (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)),
+        (Answer.SECOND, (JudgementKind.NOT_ALIKE, JudgementKind.ALIKE)),
+        (Answer.BOTH, (JudgementKind.ALIKE, JudgementKind.ALIKE)),
+        (Answer.NEITHER, (JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE)),
     ],
 )
 def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
-    made = judgements_of(answer, "q", "a", "b", author="ann", time="t")
+    made = answer_judgements(answer, "q", "a", "b", author="ann", time="t")
     assert [(one.kind, one.case) for one in made] == [(kinds[0], "a"), (kinds[1], "b")]
     assert {(one.query, one.author, one.time) for one in made} == {("q", "ann", "t")}
 
@@ -136,8 +140,8 @@ def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
 @pytest.mark.parametrize(("near", "far"), [(0.95, 0.4), (0.7, 0.6)])
 def test_a_metric_that_scored_tells_how_far_likeness_reaches(near, far):
     curve = [near] * 10 + [(near * 10 + far * (k - 10)) / k for k in range(11, 21)]
-    found = Likeness.of_accuracy(curve, 200)
-    told = found.likely(np.array([5 / 200, 15 / 200]))
+    found = LikenessModel.from_accuracy(curve, 200)
+    told = found.probability(np.array([5 / 200, 15 / 200]))
     np.testing.assert_allclose(told, [near, far], atol=1e-9)
 
 
@@ -153,15 +157,15 @@ def test_a_metric_that_scored_tells_how_far_likeness_reaches(near, far):
     ids=["short", "all of them", "rising", "undefined", "none"],
 )
 def test_a_score_that_tells_nothing_leaves_the_usual_start(curve, n):
-    assert Likeness.of_accuracy(curve, n) == Likeness()
+    assert LikenessModel.from_accuracy(curve, n) == LikenessModel()
 
 
 def test_answers_move_on_from_what_was_known():
-    known = Likeness(-3.0, 1.5)
-    assert Likeness.of(np.array([0.5]), [False], known).level < 0.0
+    known = LikenessModel(-3.0, 1.5)
+    assert LikenessModel.of(np.array([0.5]), [False], known).level < 0.0
     many = np.linspace(0.01, 0.99, 400)
-    said = np.random.default_rng(0).random(400) < Likeness(1.0, 0.5).likely(many)
-    from_known, from_usual = Likeness.of(many, said, known), Likeness.of(many, said)
+    said = np.random.default_rng(0).random(400) < LikenessModel(1.0, 0.5).probability(many)
+    from_known, from_usual = LikenessModel.of(many, said, known), LikenessModel.of(many, said)
     evenly = np.linspace(0.005, 0.995, 100)
-    shares = [one.likely(evenly).mean() for one in (from_known, from_usual)]
+    shares = [one.probability(evenly).mean() for one in (from_known, from_usual)]
     assert abs(shares[0] - shares[1]) < 0.05

@@ -10,11 +10,11 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.searches.influence import influences
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.relevance_feedback import (
-    ALIKE_EACH,
+    MAX_ALIKE,
+    MAX_UNLIKE,
     STRETCH,
-    UNLIKE_EACH,
     WEIGHT,
-    WEIGHT_EACH,
+    WEIGHT_PER_JUDGEMENT,
     feedback_triplets,
     gather_feedback,
     learn,
@@ -63,9 +63,9 @@ def test_a_lone_answer_is_compared_with_the_mean_of_what_was_shown() -> None:
 def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
     said = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
     judged = feedback_triplets(said, coordinates)
-    assert len(judged.triplets) == 20 * ALIKE_EACH * UNLIKE_EACH
+    assert len(judged.triplets) == 20 * MAX_ALIKE * MAX_UNLIKE
     own = judged.triplets[judged.triplets[:, 0] == np.flatnonzero((judged.points == Z[0]).all(axis=1))[0]]
-    nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:UNLIKE_EACH] + 20
+    nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:MAX_UNLIKE] + 20
     assert {tuple(judged.points[row]) for row in own[:, 2]} == set(points(*nearest))
 
 
@@ -99,7 +99,7 @@ def test_one_thumb_moves_its_case_first_of_all_and_the_rest_hardly(rank: int, al
         before = np.argsort(space.start().squared(at - at[query]))
         top = [str(case) for case in before[1:21]]
         said = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
-        form = learn([said], lambda key: at[int(key)], at.shape[1], beginning=space.beginning)
+        form = learn([said], lambda key: at[int(key)], at.shape[1], initial_weights=space.beginning)
         after = np.argsort(form.squared(at - at[query])).tolist()
         shifts = [after.index(int(case)) - place for place, case in enumerate(top, 1)]
         own.append(shifts.pop(9) * (-1 if alike else 1))
@@ -176,7 +176,7 @@ def test_many_queries_that_agree_stretch_no_farther_than_one() -> None:
     found = gather_feedback(said, coordinates).directions(5)
     assert len(found) == 12
     assert (found**2).sum() <= STRETCH
-    one = gather_feedback([each for each in said if each.asked == "0"], coordinates).directions(5)
+    one = gather_feedback([each for each in said if each.query_key == "0"], coordinates).directions(5)
     assert (one**2).sum() <= STRETCH
     assert (found**2).sum() / (one**2).sum() == pytest.approx(1.0, rel=0.2)
 
@@ -191,9 +191,9 @@ def test_a_few_wrong_answers_change_little() -> None:
 def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
     judged = feedback_triplets(thumbs_by_first_coordinate(50), coordinates)
     assert len(judged.triplets) > 500
-    assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_EACH)
+    assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_PER_JUDGEMENT)
     few = feedback_triplets(thumbs_by_first_coordinate(5), coordinates)
-    assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_EACH))
+    assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_PER_JUDGEMENT))
 
 
 def test_what_is_taught_by_many_threads_is_taught_the_same() -> None:

@@ -33,7 +33,7 @@ def test_it_comes_back_from_json_as_it_was(search):
 def test_what_an_older_version_kept_is_read():
     old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
     kept = Search.from_json(old)
-    assert kept == Search("m", Query(case="c0"), hide_same_patient=False, fold_duplicates=False)
+    assert kept == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_an_older_version_kept_is_read():
     ],
 )
 def test_examples_and_concepts_move_what_is_asked(search, moved):
-    assert search.moved is moved
+    assert search.is_shifted is moved
 
 
 def test_no_two_ledgers_have_one_name():

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.research.two_metrics.page import ALL, REFINED, TwoMetricsPage
+from semblance.app.research.two_metrics.page import ALL_QUERIES, REFINED, TwoMetricsPage
 from semblance.app.research.two_metrics.rank_columns_painter import RankColumnsPainter
 from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
@@ -49,18 +49,18 @@ def panel(qtbot, jobs, context, trained):
 
 
 def _order(panel, metric):
-    return [line.case_id for line in nearest_cases(panel.trained, metric, panel.state.query, k=100).ranked]
+    return [case.case_id for case in nearest_cases(panel.trained, metric, panel.state.query, k=100).ranked]
 
 
 def _ids(panel, side):
-    return [line.case_id for line in panel.columns._shown[side]]
+    return [case.case_id for case in panel.columns._shown[side]]
 
 
-def _move(widget, point):
-    at = QPointF(point)
+def _move_mouse(widget, point):
+    position = QPointF(point)
     event = QMouseEvent(
         QMouseEvent.Type.MouseMove,
-        at,
+        position,
         QPointF(widget.mapToGlobal(point)),
         Qt.MouseButton.NoButton,
         Qt.MouseButton.NoButton,
@@ -74,70 +74,73 @@ def test_each_column_is_the_ranking_of_its_metric(panel):
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
     assert _ids(panel, RIGHT) == _order(panel, "other")[:15]
     left, right = _order(panel, "plain"), _order(panel, "other")
-    for line in panel.columns._shown[RIGHT]:
-        assert line.rise == left.index(line.case_id) - right.index(line.case_id)
+    for case in panel.columns._shown[RIGHT]:
+        assert case.rise == left.index(case.case_id) - right.index(case.case_id)
     joined = set(left[:15]) & set(right[:15])
-    assert {line.case_id for line in panel.columns.drawn} == joined
+    assert {case.case_id for case in panel.columns.joined_cases} == joined
 
 
-def test_only_far_moves_leaves_the_others_out(panel, qtbot):
-    every = panel.columns.drawn
+def test_only_large_moves_are_drawn(panel, qtbot):
+    disagreements = panel.columns.joined_cases
     qtbot.keyClick(panel, Qt.Key.Key_3)
-    assert panel.far_only.isChecked()
-    assert panel.columns.drawn == [line for line in every if abs(line.rise) >= 3]
-    assert len(panel.columns.drawn) < len(every)
+    assert panel.large_moves_only.isChecked()
+    assert panel.columns.joined_cases == [case for case in disagreements if abs(case.rise) >= 3]
+    assert len(panel.columns.joined_cases) < len(disagreements)
 
 
-def test_the_facts_count_what_the_columns_show(panel):
-    texts = {line[0]: line[1:] for line in panel.facts.texts() if line[0]}
-    own = panel.state.columns.finding_name(0)
+def test_the_facts_count_the_shown_cases(panel):
+    texts = {case[0]: case[1:] for case in panel.facts.texts() if case[0]}
+    own_finding = panel.state.columns.finding_name(0)
     counts = [
-        str(sum(line.finding == own for line in panel.columns._shown[side][:10])) for side in (LEFT, RIGHT)
+        str(sum(case.finding == own_finding for case in panel.columns._shown[side][:10]))
+        for side in (LEFT, RIGHT)
     ]
-    assert texts[f"10 nearest, {own}"] == counts
+    assert texts[f"10 nearest, {own_finding}"] == counts
     shared = len(set(_ids(panel, LEFT)) & set(_ids(panel, RIGHT)))
     assert texts["shared in first 15"] == [f"{shared} of 15"]
     assert "accuracy @10" in texts
     assert panel.facts.badge.isVisible()
 
 
-def test_up_down_tab_and_enter_go_through_both_columns(panel, qtbot):
+def test_the_keyboard_moves_through_both_columns(panel, qtbot):
     columns = panel.columns
     columns.setFocus()
     assert columns.current() == columns._shown[LEFT][0].row
     qtbot.keyClick(columns, Qt.Key.Key_Down)
     qtbot.keyClick(columns, Qt.Key.Key_Down)
     assert (columns.current(), columns.current_side()) == (columns._shown[LEFT][2].row, LEFT)
-    joined = columns.drawn[0]
+    joined = columns.joined_cases[0]
     columns.set_current(joined.row, LEFT)
     qtbot.keyClick(columns, Qt.Key.Key_Tab)
     assert (columns.current(), columns.current_side()) == (joined.row, RIGHT)
     qtbot.keyClick(columns, Qt.Key.Key_End)
     assert columns.current() == columns._shown[RIGHT][14].row
     qtbot.keyClick(columns, Qt.Key.Key_Home)
-    with qtbot.waitSignal(panel.compare_requested) as told:
+    with qtbot.waitSignal(panel.compare_requested) as note:
         qtbot.keyClick(columns, Qt.Key.Key_Return)
-    assert told.args == [columns._shown[RIGHT][0].row]
+    assert note.args == [columns._shown[RIGHT][0].row]
     with qtbot.waitSignal(panel.closed):
         qtbot.keyClick(columns, Qt.Key.Key_Escape)
 
 
-def test_the_mouse_takes_hold_of_a_row_and_of_a_line(panel, qtbot):
+def test_the_mouse_hits_rows_and_lines(panel, qtbot):
     columns = panel.columns
-    geometry = columns.geometry_now
-    _move(columns.viewport(), geometry.line(RIGHT, 4).center())
+    geometry = columns.current_geometry
+    _move_mouse(columns.viewport(), geometry.row_rect(RIGHT, 4).center())
     assert columns.hovered() == columns._shown[RIGHT][4].row
-    line = columns.drawn[0]
-    begin, end = geometry.ends(line.rank - 1, line.other - 1)
-    middle = QPoint(round((begin.x() + end.x()) / 2), round((begin.y() + end.y()) / 2))
-    _move(columns.viewport(), middle)
-    assert columns.hovered() in {one.row for one in columns.drawn}
-    _move(columns.viewport(), QPoint(round((begin.x() + end.x()) / 2), columns.viewport().height() - 1))
-    qtbot.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.line(LEFT, 3).center())
+    case = columns.joined_cases[0]
+    start, end = geometry.end_points(case.rank - 1, case.other - 1)
+    middle = QPoint(round((start.x() + end.x()) / 2), round((start.y() + end.y()) / 2))
+    _move_mouse(columns.viewport(), middle)
+    assert columns.hovered() in {one.row for one in columns.joined_cases}
+    _move_mouse(columns.viewport(), QPoint(round((start.x() + end.x()) / 2), columns.viewport().height() - 1))
+    qtbot.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center())
     assert columns.current() == columns._shown[LEFT][3].row
     assert columns._shown[LEFT][3].case_id in columns.accessibleDescription()
     with qtbot.waitSignal(panel.compare_requested):
-        qtbot.mouseDClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.line(LEFT, 3).center())
+        qtbot.mouseDClick(
+            columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center()
+        )
 
 
 def test_fifty_ranks_scroll(panel):
@@ -150,14 +153,14 @@ def test_fifty_ranks_scroll(panel):
     assert bar.value() > 0
 
 
-def test_another_query_is_followed(panel, jobs):
+def test_another_query_updates_the_rankings(panel, jobs):
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
     jobs.let_run()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
     assert panel.image.image is not None
 
 
-def test_a_hidden_page_asks_only_once_it_is_seen(panel, jobs):
+def test_a_hidden_page_is_updated_when_shown(panel, jobs):
     panel.hide()
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
     assert jobs.held == []
@@ -166,38 +169,38 @@ def test_a_hidden_page_asks_only_once_it_is_seen(panel, jobs):
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
 
 
-def test_every_query_is_a_table_whose_lines_open_here(panel, jobs, qtbot):
-    panel.which.setFocus()
-    qtbot.keyClick(panel.which, Qt.Key.Key_Right)
+def test_the_table_of_all_queries_opens_a_query(panel, jobs, qtbot):
+    panel.scope.setFocus()
+    qtbot.keyClick(panel.scope, Qt.Key.Key_Right)
     jobs.let_run()
-    model = panel.every.model
+    model = panel.disagreements.model
     assert model.rowCount() == 40
-    assert "All 40 cases used as queries" in panel.every.told
-    assert [int(model.texts(place)[1]) for place in range(40)] == sorted(
-        int(model.texts(place)[1]) for place in range(40)
+    assert "All 40 cases used as queries" in panel.disagreements.note
+    assert [int(model.row_texts(index)[1]) for index in range(40)] == sorted(
+        int(model.row_texts(index)[1]) for index in range(40)
     )
-    wanted = model.line(2)
-    panel.every.table.selectRow(2)
-    qtbot.keyClick(panel.every.table, Qt.Key.Key_Return)
+    disagreement = model.disagreement(2)
+    panel.disagreements.table.selectRow(2)
+    qtbot.keyClick(panel.disagreements.table, Qt.Key.Key_Return)
     jobs.let_run()
-    assert panel.which.value() == "one"
-    assert panel.state.query.case == wanted.case_id
+    assert panel.scope.value() == "one"
+    assert panel.state.query.case == disagreement.case_id
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
 
 
-def test_the_table_can_be_cancelled_and_asked_again(panel, jobs, qtbot):
-    qtbot.keyClick(panel.which, Qt.Key.Key_Right)
-    panel.every._empty._button.click()
-    assert panel.every._empty._title.text() == "Cancelled"
-    panel.every._empty._button.click()
+def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
+    qtbot.keyClick(panel.scope, Qt.Key.Key_Right)
+    panel.disagreements._empty._button.click()
+    assert panel.disagreements._empty._title.text() == "Cancelled"
+    panel.disagreements._empty._button.click()
     jobs.let_run()
-    assert panel.every.model.rowCount() == 40
+    assert panel.disagreements.model.rowCount() == 40
 
 
-def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
-    names = panel.heads.names()
+def test_the_refined_search_can_be_compared(panel, jobs):
+    names = panel.headers.names()
     assert REFINED not in names
-    from semblance.core.searches.judgement import Judgement, Kind
+    from semblance.core.searches.judgement import Judgement, JudgementKind
     from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state
@@ -205,29 +208,29 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     ranked = _order(panel, state.search.metric)
     ledger.add(
         [
-            Judgement(Kind.ALIKE, state.query.case, ranked[-1]),
-            Judgement(Kind.NOT_ALIKE, state.query.case, ranked[0]),
+            Judgement(JudgementKind.ALIKE, state.query.case, ranked[-1]),
+            Judgement(JudgementKind.NOT_ALIKE, state.query.case, ranked[0]),
         ]
     )
     state.set_ranked_search(rank_cases(panel.trained, state.search, k=39))
     jobs.let_run()
     panel.set_metrics(state.search.metric, REFINED)
     jobs.let_run()
-    assert _ids(panel, RIGHT) == [line.case_id for line in state.ranking.ranked[:15]]
+    assert _ids(panel, RIGHT) == [case.case_id for case in state.ranking.ranked[:15]]
     assert _ids(panel, LEFT) == ranked[:15]
-    panel.which.set_value(ALL)
-    panel._renew()
+    panel.scope.set_value(ALL_QUERIES)
+    panel._refresh()
     jobs.let_run()
-    assert panel.every.model.rowCount() == 40
+    assert panel.disagreements.model.rowCount() == 40
     assert "same finding, This search, refined" in [
-        panel.every.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
-        for column in range(panel.every.model.columnCount())
+        panel.disagreements.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
+        for column in range(panel.disagreements.model.columnCount())
     ]
     state.set_ranked_search(replace(state.ranked_search, entries=()))
     state.change_search(like=(Query(case=ranked[3]),))
     jobs.let_run()
-    panel._renew()
-    assert "There is nothing to show for other queries" in panel.every._empty.accessibleName()
+    panel._refresh()
+    assert "There is nothing to show for other queries" in panel.disagreements._empty.accessibleName()
 
 
 def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
@@ -238,7 +241,7 @@ def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
     assert len(_ids(panel, LEFT)) == 15
 
 
-def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
+def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
     snapshot = panel.state.library
     panel.state.renew_library(replace(snapshot, metrics=snapshot.metrics[:1]))
     jobs.let_run()
@@ -246,7 +249,7 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
     assert "Train another" in panel._empty._text.text()
 
 
-def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
+def test_the_estimate_is_that_of_the_counted_finding(panel):
     from semblance.app.research.two_metrics.facts import _estimate
     from semblance.core.workflows.searches.estimate import Vote
 
@@ -259,51 +262,53 @@ def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(p
     assert _estimate(Vote(), "a", columns) is None
 
 
-def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(panel):
-    found = panel._compared
-    assert panel.facts.trained.isVisible() == any(vote.trained for vote in found.votes)
-    left, right = found.votes
+def test_training_data_and_poor_calibration_are_shown(panel):
+    comparison = panel._comparison
+    assert panel.facts.trained.isVisible() == any(vote.trained for vote in comparison.votes)
+    left, right = comparison.votes
     words = "calibrated poorly: error 0.20, 0.18 by chance"
     votes = (replace(left, trained=False), replace(right, trained=True, caution=words, measured=60))
-    panel._answered(replace(found, votes=votes))
+    panel._show_comparison(replace(comparison, votes=votes))
     assert panel.facts.trained.isVisible()
     assert "other" in panel.facts.trained.toolTip()
     assert "plain" not in panel.facts.trained.toolTip()
     assert ["query", "not in training data", "in training data"] in panel.facts.texts()
     assert not panel.facts.cautions[0].isVisible()
     assert panel.facts.cautions[1].text == f"other: {words}"
-    panel._answered(replace(found, votes=(replace(left, trained=False), replace(right, trained=False))))
+    panel._show_comparison(
+        replace(comparison, votes=(replace(left, trained=False), replace(right, trained=False)))
+    )
     assert not panel.facts.trained.isVisible()
     assert not panel.facts.cautions[1].isVisible()
 
 
-def test_all_images_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
-    columns, lines = panel.columns, RankColumnsPainter.lines
+def test_all_images_are_loaded_when_drawing_is_slow(panel, qtbot, monkeypatch):
+    columns, draw_lines = panel.columns, RankColumnsPainter.draw_lines
 
-    def slowly(painter, *what):
+    def draw_slowly(painter, *args):
         time.sleep(2 * SCALE_BUDGET_S)
-        lines(painter, *what)
+        draw_lines(painter, *args)
 
     def answer(rows, done):
         done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
 
-    monkeypatch.setattr(RankColumnsPainter, "lines", slowly)
+    monkeypatch.setattr(RankColumnsPainter, "draw_lines", draw_slowly)
     columns._images.clear()
     columns.set_source(ThumbnailLoader(answer, columns))
     columns.viewport().update()
-    seen = [
-        line.row
-        for shown in columns._shown
-        for place, line in enumerate(shown)
-        if columns.geometry_now.seen(place)
+    is_visible = [
+        case.row
+        for cases in columns._shown
+        for index, case in enumerate(cases)
+        if columns.current_geometry.is_visible(index)
     ]
-    assert len(seen) > 20
-    qtbot.waitUntil(lambda: all(columns._images.get(row) is not None for row in seen))
+    assert len(is_visible) > 20
+    qtbot.waitUntil(lambda: all(columns._images.get(row) is not None for row in is_visible))
     qtbot.waitUntil(lambda: not columns._images.late)
 
 
-def test_images_of_cases_that_went_are_not_waited_for(panel, qtbot):
+def test_no_repaint_for_images_of_removed_cases(panel, qtbot):
     panel.columns._images.late.add(-7)
     panel.columns.viewport().repaint()
     assert not panel.columns._images.late
-    assert not panel.columns._again.isActive()
+    assert not panel.columns._repaint.isActive()

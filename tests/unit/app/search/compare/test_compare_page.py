@@ -34,7 +34,7 @@ def panel(qtbot, jobs, context, trained):
     return panel
 
 
-def test_the_query_stands_beside_the_ranked_case(panel):
+def test_query_is_shown_beside_the_ranked_case(panel):
     ranked = panel.state.ranking.ranked[2]
     assert panel.current_case() == ranked.case_id
     assert [pane.view.image is not None for pane in panel.panes] == [True, True]
@@ -44,7 +44,7 @@ def test_the_query_stands_beside_the_ranked_case(panel):
     assert len(texts[1]) == 3
 
 
-def test_keys_go_to_the_neighbours_in_rank_and_back_to_the_ranking(panel, jobs, qtbot):
+def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
     qtbot.keyClick(panel, Qt.Key.Key_Period)
     jobs.let_run()
     assert panel.current_case() == panel.state.ranking.ranked[3].case_id
@@ -56,7 +56,7 @@ def test_keys_go_to_the_neighbours_in_rank_and_back_to_the_ranking(panel, jobs, 
         qtbot.keyClick(panel, Qt.Key.Key_Escape)
 
 
-def test_the_ends_of_the_ranking_are_ends(panel, jobs):
+def test_stepping_stops_at_the_ends_of_the_ranking(panel, jobs):
     panel.step(-100)
     jobs.let_run()
     assert panel.current_case() == panel.state.ranking.ranked[0].case_id
@@ -67,7 +67,7 @@ def test_the_ends_of_the_ranking_are_ends(panel, jobs):
     assert not panel.next.isEnabled()
 
 
-def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
+def test_linked_images_share_the_view(panel):
     left, right = (pane.view for pane in panel.panes)
     left.zoom_by(4)
     assert right.viewport.zoom == pytest.approx(left.viewport.zoom)
@@ -81,13 +81,13 @@ def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
     assert right.viewport == before
 
 
-def test_the_greys_go_along(panel):
+def test_window_level_is_linked(panel):
     left, right = (pane.view for pane in panel.panes)
     left.set_window(type(left.window_level)(20.0, 90.0))
     assert (right.window_level.low, right.window_level.high) == pytest.approx((20.0, 90.0), rel=0.2)
 
 
-def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypatch):
+def test_missing_image_shows_an_error_beside_the_other_image(panel, jobs, monkeypatch):
     from semblance.core.errors import BadInput
 
     def gone(*_given, **_more):
@@ -101,7 +101,7 @@ def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypat
     assert "not there any more" in panel.headers[1]._distance.text()
 
 
-def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
+def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
     panel.state.set_query(Query(image=path))
@@ -111,7 +111,7 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
     assert panel.facts.texts()[1][1] == "not given"
 
 
-def test_no_ranking_any_more_leads_back(panel, qtbot):
+def test_page_closes_without_a_ranking(panel, qtbot):
     with qtbot.waitSignal(panel.closed):
         panel.state.set_ranked_search(None)
 
@@ -141,7 +141,7 @@ def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
     assert (region.width > 2, region.height > 2) == (True, True)
 
 
-def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qtbot):
+def test_menu_draws_and_searches_and_the_next_case_has_no_region(panel, jobs, qtbot):
     texts = [action.text().partition("\t")[0] for action in panel.make_menu(0).actions()]
     assert "Draw region" not in texts
     menu = panel.make_menu(1)

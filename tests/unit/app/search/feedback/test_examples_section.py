@@ -93,7 +93,7 @@ def test_keys_make_examples_of_ranked_cases(qtbot, window):
     assert names(window, like=False) == [last.case_id]
     assert not {first.case_id, last.case_id} & set(ranked(window))
     assert ranked(window) != [case for case in before if case not in (first.case_id, last.case_id)]
-    assert window.panels.ranking.told == "by 2 examples"
+    assert window.panels.ranking.status_text == "by 2 examples"
 
 
 def test_keys_make_examples_of_library_cases(qtbot, window):
@@ -108,7 +108,7 @@ def test_keys_make_examples_of_library_cases(qtbot, window):
     ]
 
 
-def test_tiles_change_sides_and_go_by_keys(qtbot, window):
+def test_keys_switch_and_remove_examples(qtbot, window):
     examples.add_cases(window.context, [row(window, 5), row(window, 9)], like=True)
     count(window, 2)
     strip = window.panels.query.examples
@@ -122,7 +122,7 @@ def test_tiles_change_sides_and_go_by_keys(qtbot, window):
     qtbot.mouseClick(strip.tiles[0], LEFT, pos=strip.tiles[0].cross.center())
     count(window, 0)
     assert strip.tiles == []
-    assert window.panels.ranking.told.endswith(" ms")
+    assert window.panels.ranking.status_text.endswith(" ms")
 
 
 def test_a_tile_has_a_menu(window):
@@ -154,7 +154,7 @@ def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
     wait_for(window, lambda: strip._image(Query(image=image))[0] is not None)
 
 
-def test_a_file_is_chosen(window, monkeypatch, tmp_path):
+def test_choose_image_searches_with_the_file(window, monkeypatch, tmp_path):
     away = tmp_path / "away.png"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_a, **_k: (str(away), ""))
     window.context.actions["example_file"].trigger()
@@ -172,17 +172,19 @@ def test_the_query_itself_and_too_many_are_refused(window):
     context = window.context
     examples.add(context, [window.state.query], like=True)
     assert window.state.search.like == ()
-    regions = [Query(case=ids(window)[3], region=Region(n, 0, 4, 4)) for n in range(examples.MOST + 1)]
+    regions = [
+        Query(case=ids(window)[3], region=Region(n, 0, 4, 4)) for n in range(examples.MAX_EXAMPLES + 1)
+    ]
     examples.add(context, regions, like=False)
     assert window.state.search.unlike == ()
     told = [m.what for m in context.messages.history]
     assert told == [
         "This is the query itself. Choose another case as an example.",
-        f"A search has at most {examples.MOST} examples. Remove some first.",
+        f"A search has at most {examples.MAX_EXAMPLES} examples. Remove some first.",
     ]
 
 
-def test_another_query_begins_without_examples(window):
+def test_another_query_removes_the_examples(window):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
     search_operations.submit_query(window.context, Query(case=ids(window)[7]))
@@ -190,14 +192,14 @@ def test_another_query_begins_without_examples(window):
     assert window.panels.query.examples.tiles == []
 
 
-def test_a_metric_without_coordinates_says_so(window, monkeypatch):
+def test_metric_without_coordinates_shows_a_notice(window, monkeypatch):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
     window.state.set_metric("city")
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.ranked_search.refused is not None)
     assert "The search continues without them." in window.panels.query.examples.note.text()
-    assert window.panels.ranking.told.endswith(" ms")
+    assert window.panels.ranking.status_text.endswith(" ms")
     with using_language("de"):
         window.state.changed.emit(Change.RANKING)
         told = window.panels.query.examples.note.text()
@@ -220,7 +222,7 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
     assert names(window, like=False) == [ids(window)[8]]
 
 
-def test_the_words_of_the_ranking_count_what_moved_it(window):
+def test_header_counts_examples_and_concepts(window):
     asked = window.state.ranked_search
     assert adjustments_text(asked) == ""
     search = asked.search

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from semblance.app.search.feedback.ledger_model import ROW, LedgerRows, ago
+from semblance.app.search.feedback.ledger_model import ROW, LedgerModel, ago
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -18,18 +18,20 @@ SEARCH = Search("plain", Query(case="a"))
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def shown(ledger: Ledger) -> LedgerRows:
-    rows = LedgerRows()
+def shown(ledger: Ledger) -> LedgerModel:
+    rows = LedgerModel()
     rows.show(SEARCH, ledger.entries, contradictions(ledger.in_force), COLUMNS)
     return rows
 
 
-def test_what_was_said_in_words_the_newest_first():
+def test_sentences_of_judgements_newest_first():
     ledger = Ledger()
-    ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.NOT_ALIKE, "a", "gone")])
-    ledger.add([Judgement(Kind.CLOSER, "a", "b", "c"), Judgement(Kind.ALIKE, "/x/y.png", "d")])
+    ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.NOT_ALIKE, "a", "gone")])
+    ledger.add(
+        [Judgement(JudgementKind.CLOSER, "a", "b", "c"), Judgement(JudgementKind.ALIKE, "/x/y.png", "d")]
+    )
     rows = shown(ledger)
-    assert [row.words for row in rows.rows] == [
+    assert [row.sentence for row in rows.rows] == [
         "d is like y.png",
         "b is closer to the query than c",
         "gone is not like the query",
@@ -45,13 +47,13 @@ def test_what_was_said_in_words_the_newest_first():
     assert rows.index(1).data(ROW) is rows.rows[1]
 
 
-def test_undone_ones_stay_and_contradicting_ones_know_the_others():
+def test_rows_of_undone_and_contradicting_judgements():
     ledger = Ledger()
     first, second, third = ledger.add(
         [
-            Judgement(Kind.CLOSER, "a", "b", "c"),
-            Judgement(Kind.CLOSER, "a", "c", "b"),
-            Judgement(Kind.ALIKE, "a", "d"),
+            Judgement(JudgementKind.CLOSER, "a", "b", "c"),
+            Judgement(JudgementKind.CLOSER, "a", "c", "b"),
+            Judgement(JudgementKind.ALIKE, "a", "d"),
         ]
     )
     ledger.undo([third])
@@ -64,21 +66,21 @@ def test_undone_ones_stay_and_contradicting_ones_know_the_others():
     assert shown(ledger).row_of(first).against == ()
 
 
-def test_the_same_judgements_do_not_lose_the_place_in_the_list(qtbot):
+def test_unchanged_judgements_keep_the_selection(qtbot):
     ledger = Ledger()
-    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    ids = ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.ALIKE, "a", "c")])
     rows = shown(ledger)
     ledger.undo(ids[:1])
     with qtbot.assertNotEmitted(rows.modelReset), qtbot.waitSignal(rows.dataChanged):
         rows.show(SEARCH, ledger.entries, (), COLUMNS)
-    ledger.add([Judgement(Kind.ALIKE, "a", "d")])
+    ledger.add([Judgement(JudgementKind.ALIKE, "a", "d")])
     with qtbot.waitSignal(rows.modelReset):
         rows.show(SEARCH, ledger.entries, (), COLUMNS)
 
 
-def test_influence_in_words():
+def test_influence_texts():
     ledger = Ledger()
-    ids = ledger.add([Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.ALIKE, "a", "c")])
+    ids = ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.ALIKE, "a", "c")])
     rows = shown(ledger)
     rows.show_influences(
         [Influence(ids[0], 1.5, 7, 4, 2, -3), Influence(ids[1], 0.0, 0, 1, 1, 0)], COLUMNS, 20
@@ -96,10 +98,10 @@ def test_influence_in_words():
     ("seconds", "told"),
     [(5, "now"), (80, "1 min"), (240, "4 min"), (7300, "2 h"), (3 * 86400, "3 d"), (-60, "now")],
 )
-def test_how_long_ago(seconds: int, told: str):
+def test_ago(seconds: int, told: str):
     assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == told
 
 
-def test_a_time_that_is_none_tells_nothing():
+def test_invalid_time_is_empty():
     assert ago("") == ""
     assert ago("2026-01-02T03:04:05", NOW) == "now"

@@ -15,7 +15,7 @@ from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -99,19 +99,19 @@ def said(context) -> list:
 @pytest.mark.parametrize(
     ("key", "kinds"),
     [
-        (Qt.Key.Key_Left, (Kind.ALIKE, Kind.NOT_ALIKE)),
-        (Qt.Key.Key_Right, (Kind.NOT_ALIKE, Kind.ALIKE)),
-        (Qt.Key.Key_B, (Kind.ALIKE, Kind.ALIKE)),
-        (Qt.Key.Key_N, (Kind.NOT_ALIKE, Kind.NOT_ALIKE)),
+        (Qt.Key.Key_Left, (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)),
+        (Qt.Key.Key_Right, (JudgementKind.NOT_ALIKE, JudgementKind.ALIKE)),
+        (Qt.Key.Key_B, (JudgementKind.ALIKE, JudgementKind.ALIKE)),
+        (Qt.Key.Key_N, (JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE)),
     ],
 )
 def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
-    asked = page.questions.question
+    asked = page.session.question
     qtbot.keyClick(page, key)
     settle(qtbot, jobs)
     assert said(context) == [(asked.query, kinds[0], asked.first), (asked.query, kinds[1], asked.second)]
-    assert page.side.told == "1 answered"
-    assert page.questions.question not in (None, asked)
+    assert page.progress.answered_text == "1 answered"
+    assert page.session.question not in (None, asked)
 
 
 def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
@@ -124,40 +124,40 @@ def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
     assert len(said(context)) == 4
 
 
-def test_the_next_question_is_there_without_waiting_and_its_images_too(qtbot, page, jobs) -> None:
-    following = page.questions.next
+def test_next_question_and_its_images_are_prefetched(qtbot, page, jobs) -> None:
+    following = page.session.next
     assert following is not None
     qtbot.keyClick(page, Qt.Key.Key_N)
-    assert page.questions.question == following
+    assert page.session.question == following
     assert page.panes[1].view.image is not None
     assert jobs.held, "keeping the answer goes on meanwhile"
 
 
-def test_cannot_say_asks_about_others_and_keeps_nothing(qtbot, page, context, jobs) -> None:
+def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, jobs) -> None:
     passed = set()
     for _ in range(4):
-        asked = page.questions.question
+        asked = page.session.question
         assert not {asked.first, asked.second} & passed
         passed |= {asked.first, asked.second}
         qtbot.keyClick(page, Qt.Key.Key_Space)
         settle(qtbot, jobs)
     assert said(context) == []
-    assert page.side.told == "0 answered"
+    assert page.progress.answered_text == "0 answered"
 
 
 def test_undo_asks_the_same_question_again(qtbot, page, context, jobs) -> None:
-    first = page.questions.question
+    first = page.session.question
     qtbot.keyClick(page, Qt.Key.Key_Left)
     settle(qtbot, jobs)
-    second = page.questions.question
+    second = page.session.question
     qtbot.keyClick(page, Qt.Key.Key_Space)
     settle(qtbot, jobs)
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert page.questions.question == second
+    assert page.session.question == second
     assert len(said(context)) == 2
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     settle(qtbot, jobs)
-    assert page.questions.question == first
+    assert page.session.question == first
     assert said(context) == []
     assert not page.undo.isEnabled()
 
@@ -167,7 +167,7 @@ def test_escape_goes_back(qtbot, page) -> None:
         qtbot.keyClick(page, Qt.Key.Key_Escape)
 
 
-def test_a_key_held_down_answers_once(qtbot, page, context, jobs) -> None:
+def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
     from PySide6.QtCore import QEvent
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication
@@ -178,28 +178,29 @@ def test_a_key_held_down_answers_once(qtbot, page, context, jobs) -> None:
     assert said(context) == []
 
 
-def test_the_curve_grows_and_says_what_it_was_measured_on(qtbot, page, context, jobs) -> None:
+def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     for _ in range(3):
-        page.questions.answer(by_findings(context.state.columns, page.questions.question))
+        page.session.answer(by_findings(context.state.columns, page.session.question))
         settle(qtbot, jobs)
-    assert sorted(page.side.curve.points) == [0, 2, 4, 6]
-    assert page.side.value.text().startswith("0.") or page.side.value.text().startswith("1.")
-    assert page.side.badge.isVisible()
+    assert sorted(page.progress.curve.points) == [0, 2, 4, 6]
+    assert page.progress.value.text().startswith("0.") or page.progress.value.text().startswith("1.")
+    assert page.progress.badge.isVisible()
     assert (
-        "without judgements. Tested on 10 cases of patients not used for training" in page.side.before.text()
+        "without judgements. Tested on 10 cases of patients not used for training"
+        in page.progress.before.text()
     )
 
 
-def test_findings_and_names_that_may_tell_them_are_not_shown(page, context) -> None:
+def test_findings_and_case_names_are_hidden(page, context) -> None:
     from PySide6.QtWidgets import QLabel
 
-    asked = page.questions.question
+    asked = page.session.question
     label = context.state.columns.labels[context.state.columns.index_of_id(asked.first)]
     for head in page.headers[1:]:
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 
 
-def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs, tmp_path) -> None:
+def test_page_asks_about_library_cases_for_any_query(qtbot, context, jobs, tmp_path) -> None:
     outside = tmp_path / "outside.png"
     Image.new("L", (32, 32), 90).save(outside)
     ask(context, jobs, Query(image=outside))
@@ -207,22 +208,22 @@ def test_it_asks_though_the_query_is_a_part_or_from_outside(qtbot, context, jobs
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert page.questions.question is not None
-    assert page.questions.question.query in context.state.columns.ids
+    assert page.session.question is not None
+    assert page.session.question.query in context.state.columns.ids
 
 
-def test_a_metric_without_coordinates_says_so(qtbot, context, jobs) -> None:
+def test_metric_without_coordinates_shows_a_notice(qtbot, context, jobs) -> None:
     context.state.set_metric("city")
     ask(context, jobs)
     page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert page.questions.question is None
-    assert "coordinates" in page.questions.problem.title
+    assert page.session.question is None
+    assert "coordinates" in page.session.problem.title
 
 
-def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -> None:
+def test_read_only_library_shows_a_notice(qtbot, trained, jobs, monkeypatch) -> None:
     import dataclasses
 
     context = make_context(jobs)
@@ -233,25 +234,25 @@ def test_a_library_for_looking_only_says_so(qtbot, trained, jobs, monkeypatch) -
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert "read-only" in page.questions.problem.title
+    assert "read-only" in page.session.problem.title
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 
-def test_in_the_end_all_is_judged(qtbot, page, context, jobs) -> None:
+def test_session_ends_when_all_cases_are_judged(qtbot, page, context, jobs) -> None:
     for _ in range(400):
-        if page.questions.question is None:
+        if page.session.question is None:
             break
-        page.questions.answer(None)
+        page.session.answer(None)
         jobs.let_run()
-    assert page.questions.question is None
-    assert page.questions.problem.title == "No questions left"
+    assert page.session.question is None
+    assert page.session.problem.title == "No questions left"
 
 
-def test_nothing_held_out_is_said(qtbot, page) -> None:
-    page.side.show_score(4, None)
-    assert page.side.curve.accessibleDescription() == NOTHING_HELD_OUT
-    assert page.side.value.text() == "–"
-    assert not page.side.badge.isVisible()
+def test_no_held_out_cases_is_shown(qtbot, page) -> None:
+    page.progress.show_score(4, None)
+    assert page.progress.curve.accessibleDescription() == NOTHING_HELD_OUT
+    assert page.progress.value.text() == "–"
+    assert not page.progress.badge.isVisible()
 
 
 def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
@@ -262,53 +263,53 @@ def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
 # In the Refine panel
 
 
-def test_a_image_is_pressed(qtbot, section, context, jobs) -> None:
-    asked = section.questions.question
+def test_click_on_an_image_answers(qtbot, section, context, jobs) -> None:
+    asked = section.session.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
-    assert [kind for _, kind, _ in said(context)] == [Kind.NOT_ALIKE, Kind.ALIKE]
-    assert section.questions.question.query == asked.query
+    assert [kind for _, kind, _ in said(context)] == [JudgementKind.NOT_ALIKE, JudgementKind.ALIKE]
+    assert section.session.question.query == asked.query
 
 
 def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
-    asked = section.questions.question
+    asked = section.session.question
     section.setFocus()
     qtbot.keyClick(section, Qt.Key.Key_Left)
     settle(qtbot, jobs)
-    assert said(context)[0] == (asked.query, Kind.ALIKE, asked.first)
+    assert said(context)[0] == (asked.query, JudgementKind.ALIKE, asked.first)
     qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
     assert len(said(context)) == 2
 
 
-def test_another_query_brings_another_question(qtbot, section, context, jobs) -> None:
+def test_another_query_starts_another_session(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[5]))
     settle(qtbot, jobs)
-    assert section.questions.question.query == context.state.columns.ids[5]
+    assert section.session.question.query == context.state.columns.ids[5]
 
 
-def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, context, jobs) -> None:
+def test_region_query_shows_why_there_is_no_question(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
     settle(qtbot, jobs)
-    assert section.questions.question is None
-    assert "whole case" in section.told.text()
-    assert section.told.isVisible()
+    assert section.session.question is None
+    assert "whole case" in section.message.text()
+    assert section.message.isVisible()
 
 
-def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
+def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, context, jobs) -> None:
     from semblance.app.search.feedback import refine_metric
     from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
-    asked = section.questions.question
+    asked = section.session.question
     refine_metric.judge(context, [likeness_judgement(context.state.search, asked.first, alike=True)])
     settle(qtbot, jobs)
-    now = section.questions.question
+    now = section.session.question
     assert asked.first not in (now.first, now.second)
 
 
-def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
+def test_action_requests_the_full_size_page(qtbot, section) -> None:
     with qtbot.waitSignal(section.full_size_requested):
-        section.head.action_requested.emit()
+        section.header.action_requested.emit()
 
 
 def test_images_are_drawn(section) -> None:

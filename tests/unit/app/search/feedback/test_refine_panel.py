@@ -62,8 +62,8 @@ def texts(panel) -> str:
 def settle(panel, jobs) -> None:
     """Let everything arrive, the measuring that waits for a rest included."""
     jobs.let_run()
-    panel._soon.timeout.emit()
-    panel.scores._rest.timeout.emit()
+    panel._refresh_timer.timeout.emit()
+    panel.scores._measure_timer.timeout.emit()
     jobs.let_run()
 
 
@@ -89,29 +89,29 @@ def in_force(context) -> list[int]:
     return [entry.id for entry in context.state.ranked_search.entries if entry.undone is None]
 
 
-def test_without_a_query_it_says_what_to_do(panel):
+def test_without_a_query_instructions_are_shown(panel):
     assert "Search with a case" in texts(panel)
     assert not panel.list.isVisible()
 
 
-def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbot):
+def test_without_a_metric_training_is_suggested(panel, context, qtbot):
     context.state.set_library(replace(context.state.library, metrics=()))
     qtbot.waitUntil(lambda: "No metric yet" in texts(panel))
     with qtbot.waitSignal(panel.train_requested):
         next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
 
 
-def test_without_judgements_it_says_how_to_make_one(asked, jobs):
+def test_without_judgements_instructions_are_shown(asked, jobs):
     settle(asked, jobs)
     assert "U, more like this" in texts(asked)
     assert not asked.scores.isVisible()
     assert not asked.save.isEnabled()
 
 
-def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
+def test_panel_lists_judgements_and_their_effect(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     compare(context, jobs, asked, 8, 2)
-    assert [row.words for row in asked.rows.rows] == [
+    assert [row.sentence for row in asked.rows.rows] == [
         "c8 is closer to the query than c2",
         "c5 is not like the query",
         "c4 is like the query",
@@ -124,7 +124,7 @@ def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
     assert not asked.list.viewport().grab().isNull()
 
 
-def test_in_a_low_window_four_judgements_are_seen_and_what_stands_below_is_scrolled_to(asked, context, jobs):
+def test_low_window_shows_four_judgements_and_scrolls_to_the_rest(asked, context, jobs):
     below = QLabel("another section")
     asked.add_section(below)
     judge(context, jobs, asked, *((place, True) for place in range(4, 10)))
@@ -139,7 +139,7 @@ def test_in_a_low_window_four_judgements_are_seen_and_what_stands_below_is_scrol
     assert not asked.save.visibleRegion().isEmpty(), "saving stays in sight"
 
 
-def test_the_arrow_takes_back_and_redo_puts_in_force_again(qtbot, asked, context, jobs):
+def test_arrow_undoes_and_redo_redoes(qtbot, asked, context, jobs):
     first, second, third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
     # Out of order: the middle one.
     qtbot.mouseClick(asked.list.viewport(), LEFT, pos=asked.list.arrow_rect(1).center())
@@ -153,7 +153,7 @@ def test_the_arrow_takes_back_and_redo_puts_in_force_again(qtbot, asked, context
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Delete, Qt.Key.Key_Return])
-def test_the_keyboard_alone_takes_back_several(qtbot, asked, context, jobs, key):
+def test_several_judgements_are_undone_by_keyboard(qtbot, asked, context, jobs, key):
     first, _second, _third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
     asked.list.setFocus()
     qtbot.keyClick(asked.list, Qt.Key.Key_Down)
@@ -178,7 +178,7 @@ def test_the_buttons_below(qtbot, asked, context, jobs):
     assert len(asked.rows.rows) == 2
 
 
-def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
+def test_contradiction_shows_both_judgements(qtbot, asked, context, jobs):
     compare(context, jobs, asked, 4, 5)
     judge(context, jobs, asked, (9, True))
     compare(context, jobs, asked, 5, 4)
@@ -189,18 +189,18 @@ def test_a_contradiction_shows_both_clicks(qtbot, asked, context, jobs):
     assert not other.against
     at = asked.list.visualRect(asked.rows.index(0)).topLeft() + QPoint(60, 10)
     qtbot.mouseClick(asked.list.viewport(), LEFT, pos=at)
-    assert newest.words in asked.detail.text()
-    assert oldest.words in asked.detail.text()
+    assert newest.sentence in asked.detail.text()
+    assert oldest.sentence in asked.detail.text()
     assert "the same pair was judged both ways" in asked.detail.text()
     assert asked.list.contradicting == {oldest.id}
-    assert oldest.words in asked.list.tip(newest)
+    assert oldest.sentence in asked.list.tip(newest)
     operations.undo(context, [oldest.id])
     settle(asked, jobs)
     assert not asked.detail.isVisible()
     assert asked.list.contradicting == frozenset()
 
 
-def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
+def test_patient_in_training_and_query_is_flagged(asked, context, jobs):
     # c1 is of the query's own patient; c4 and c5 are one patient.
     judge(context, jobs, asked, (1, False), (4, True), (5, False))
     reasons = {one.reason for row in asked.rows.rows for one in row.against}
@@ -210,9 +210,9 @@ def test_a_patient_on_both_sides_is_flagged(asked, context, jobs):
     }
 
 
-def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, context, jobs):
+def test_influence_is_hidden_after_the_next_judgement(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.head.action_requested.emit()
+    asked.header.action_requested.emit()
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)
@@ -226,7 +226,7 @@ def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, conte
     assert asked.rows.influences == {}
 
 
-def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
+def test_score_shows_what_it_was_tested_on(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.path, context.state.search)
     assert asked.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
@@ -240,7 +240,7 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
 
 def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
     score = refine_metric.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
-    monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
+    monkeypatch.setattr(operations, "fetch_score", lambda _context, show: show(score))
     asked.resize(296, 560)
     judge(context, jobs, asked, (4, True), (5, False))
     assert asked.scores.badge.kind == "unknown"
@@ -253,7 +253,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context
     assert asked.scores.badge.geometry().right() < asked.scores.accuracy.x()
 
 
-def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
+def test_score_without_held_out_cases(asked, context, jobs):
     ids = context.state.columns.ids
     made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
@@ -263,7 +263,7 @@ def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
     assert not asked.scores.badge.isVisible()
 
 
-def test_the_strength_moves_the_ranking(asked, context, jobs):
+def test_strength_changes_the_ranking(asked, context, jobs):
     judge(context, jobs, asked, (40, True), (2, False), (6, False))
     full = context.state.ranked_search.result
     asked.scores.strength.setValue(0)
@@ -277,13 +277,13 @@ def test_the_strength_moves_the_ranking(asked, context, jobs):
     ]
 
 
-def test_a_restored_strength_is_shown_and_asked_once(asked, context, jobs):
+def test_restored_strength_is_shown_and_ranked_once(asked, context, jobs):
     context.state.change_search(strength=0.4)
     assert asked.scores.strength.value() == 40
     assert jobs.held == []
 
 
-def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked, context, jobs, monkeypatch):
+def test_metric_that_marks_cannot_refine_shows_the_next_step(qtbot, asked, context, jobs, monkeypatch):
     context.state.set_metric("city")
     search_operations.rank(context)
     operations.check_metric(context)
@@ -299,7 +299,7 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
         assert translate(no_coordinates_error().message) in texts(asked)
 
 
-def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, context, jobs):
+def test_late_refusal_of_another_metric_or_library_is_ignored(asked, context, jobs):
     context.state.set_metric("city")
     operations.check_metric(context)
     context.state.set_metric("plain")
@@ -313,7 +313,7 @@ def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, co
     assert context.state.refusal is None
 
 
-def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, context, jobs):
+def test_judgements_stay_listed_for_a_metric_without_refinement(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     context.state.set_metric("city")
     search_operations.rank(context)
@@ -325,7 +325,7 @@ def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, conte
     assert not asked.scores.isVisible()
 
 
-def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
+def test_refined_metric_is_saved_scored_and_selected(asked, context, jobs):
     judge(context, jobs, asked, (4, True), (6, False))
     before = [case.row for case in context.state.ranked_search.result.ranked]
     old = context.state.search
@@ -347,7 +347,7 @@ def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     assert len(asked.rows.rows) == 0
 
 
-def test_an_author_left_empty_is_nobody(asked, context, jobs):
+def test_empty_author_is_nobody(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     operations.save_metric(context, "better", "")
     jobs.let_run()
@@ -358,19 +358,19 @@ def test_other_queries_are_named(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     search_operations.submit_query(context, Query(case=context.state.columns.ids[9]))
     settle(asked, jobs)
-    assert asked.rows.rows[0].words == "c4 is like c0"
+    assert asked.rows.rows[0].sentence == "c4 is like c0"
 
 
-def test_what_nobody_sees_is_not_laid_out(asked, context, jobs):
+def test_hidden_panel_is_not_refreshed(asked, context, jobs):
     asked.hide()
     judge(context, jobs, asked, (4, True))
-    asked._soon.stop()
+    asked._refresh_timer.stop()
     assert asked.scores.accuracy.text() == ""
     asked.show()
     assert len(asked.rows.rows) == 1
 
 
-def test_a_closed_library_leaves_nothing(asked, context, jobs):
+def test_closing_the_library_clears_the_session(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     context.state.set_library(None)
     settle(asked, jobs)
@@ -379,7 +379,7 @@ def test_a_closed_library_leaves_nothing(asked, context, jobs):
 
 
 @pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 2.0)])
-def test_it_can_be_drawn_in_every_size(qapp, asked, context, jobs, theme, scale):
+def test_curve_is_drawn_in_every_size(qapp, asked, context, jobs, theme, scale):
     judge(context, jobs, asked, (4, True), (5, False))
     compare(context, jobs, asked, 8, 2)
     compare(context, jobs, asked, 2, 8)

@@ -15,17 +15,17 @@ def dialog(qtbot):
     return made
 
 
-def test_a_free_name_and_the_author_are_proposed(dialog):
+def test_unused_name_and_author_are_proposed(dialog):
     assert dialog.name() == "BDM+V refined"
     assert dialog.author() == "ann"
-    assert dialog.go.isEnabled()
+    assert dialog.save_button.isEnabled()
 
 
-def test_a_name_that_is_taken_or_none_cannot_be_saved(qtbot, dialog):
+def test_existing_or_empty_name_cannot_be_saved(qtbot, dialog):
     field = dialog.findChildren(QLineEdit)[0]
     for name in ("Euclidean", "", "   "):
         field.setText(name)
-        assert not dialog.go.isEnabled()
+        assert not dialog.save_button.isEnabled()
         qtbot.keyClick(field, Qt.Key.Key_Return)
         assert dialog.isVisible()
     field.setText("mine")
@@ -35,7 +35,7 @@ def test_a_name_that_is_taken_or_none_cannot_be_saved(qtbot, dialog):
 
 
 @pytest.mark.parametrize(("judgements", "said"), [(1, True), (FEW - 1, True), (FEW, False)])
-def test_few_judgements_are_said_to_show_rarely(qtbot, judgements, said):
+def test_few_judgements_show_a_note(qtbot, judgements, said):
     made = SaveRefinedDialog("BDM+V", judgements, [], "")
     qtbot.addWidget(made)
     told = " ".join(label.text() for label in made.findChildren(QLabel))

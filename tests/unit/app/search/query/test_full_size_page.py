@@ -70,7 +70,7 @@ def draw(panel, region):
 def test_a_case_is_shown_with_its_facts(show, context):
     panel = show(2)
     assert panel.view.image.width == 48
-    assert panel.header._second.text() == context.state.columns.labels[2]
+    assert panel.header._subtitle.text() == context.state.columns.labels[2]
     assert panel.view.hasFocus() or panel.focusWidget() is panel.view
     assert not panel.three_planes.isVisible()
     assert not panel.strip.isVisible()
@@ -78,7 +78,7 @@ def test_a_case_is_shown_with_its_facts(show, context):
     assert panel.search.isEnabled()
 
 
-def test_drawing_on_the_query_asks_at_once(show, context):
+def test_drawing_on_the_query_searches_at_once(show, context):
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = show(0)
     assert not panel.search.isVisible()
@@ -93,7 +93,7 @@ def test_drawing_on_the_query_asks_at_once(show, context):
     assert panel.view.region.region is None
 
 
-def test_the_querys_region_is_drawn_when_it_comes(show, context):
+def test_region_of_the_query_is_drawn_with_the_image(show, context):
     context.state.set_query(Query(case=context.state.columns.ids[0], region=Region(4, 4, 9, 9)))
     panel = show(0)
     assert panel.view.region.region == Region(4, 4, 9, 9)
@@ -101,7 +101,7 @@ def test_the_querys_region_is_drawn_when_it_comes(show, context):
     assert panel.view.region.region == Region(5, 5, 10, 10)
 
 
-def test_another_case_is_asked_with_when_the_button_is_pressed(show, context):
+def test_search_button_searches_with_the_shown_case(show, context):
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = show(3)
     draw(panel, Region(8, 12, 24, 16))
@@ -111,7 +111,7 @@ def test_another_case_is_asked_with_when_the_button_is_pressed(show, context):
     assert not panel.search.isVisible()
 
 
-def test_a_region_set_aside_is_not_asked_with(show, context):
+def test_unused_region_is_not_searched_with(show, context):
     panel = show(3)
     draw(panel, Region(8, 12, 24, 16))
     panel.search_with._choose(1)
@@ -120,7 +120,7 @@ def test_a_region_set_aside_is_not_asked_with(show, context):
     assert context.state.query == Query(case=context.state.columns.ids[3])
 
 
-def test_a_image_that_is_gone_says_why(show, jobs, monkeypatch):
+def test_missing_image_shows_the_reason(show, jobs, monkeypatch):
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
@@ -137,20 +137,20 @@ def test_a_image_that_is_gone_says_why(show, jobs, monkeypatch):
     assert panel.view.isVisible()
 
 
-def test_slow_opening_says_so(panel, context, jobs):
+def test_slow_loading_shows_a_notice(panel, context, jobs):
     panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
-    panel._slow.timeout.emit()
+    panel._loading_timer.timeout.emit()
     assert panel.notice.isVisible()
     jobs.let_run()
     assert not panel.notice.isVisible()
 
 
-def test_a_case_of_no_library_says_so(panel):
+def test_case_outside_the_library_shows_an_error(panel):
     panel.show_source(QuerySource(None, "nobody", None))
     assert "not in this library" in panel.notice._title.text()
 
 
-def test_a_late_image_of_another_case_is_dropped(panel, context, jobs):
+def test_late_image_of_another_case_is_dropped(panel, context, jobs):
     ids = context.state.columns.ids
     panel.show_source(QuerySource(context.state.path, ids[0], None))
     panel.show_source(QuerySource(context.state.path, ids[1], None))
@@ -162,7 +162,7 @@ def test_a_late_image_of_another_case_is_dropped(panel, context, jobs):
     assert panel.view.image is None
 
 
-def test_escape_takes_the_region_first_and_then_goes_back(show, qtbot):
+def test_escape_removes_the_region_before_it_goes_back(show, qtbot):
     panel = show(3)
     draw(panel, Region(8, 12, 24, 16))
     closed = []
@@ -220,7 +220,7 @@ def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
     assert volume.pane.bar.rate == 12
 
 
-def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
+def test_file_header_is_requested_by_button_and_menu(show, qtbot):
     panel = show(0)
     with qtbot.waitSignal(panel.header_requested):
         QTest.mouseClick(panel.file_header, LEFT)
@@ -232,7 +232,7 @@ def test_what_the_file_says_is_wanted_by_button_and_menu(show, qtbot):
     menu.deleteLater()
 
 
-def test_a_file_is_shown_and_asked_with(show, context, tmp_path):
+def test_file_is_shown_and_searched_with(show, context, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
     panel = show(QuerySource(context.state.path, None, path))

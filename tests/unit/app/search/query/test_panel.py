@@ -37,21 +37,21 @@ def button(panel):
 # Nothing asked
 
 
-def test_an_empty_panel_says_what_to_do(panel):
+def test_empty_panel_shows_instructions(panel):
     assert "drop an image here" in notice(panel)[1]
     assert button(panel).isVisible()
     assert not panel.tools.isVisible()
     assert not panel.facts.isVisible()
 
 
-def test_its_button_asks_for_a_file(panel, context, tmp_path, monkeypatch):
+def test_button_opens_the_file_dialog(panel, context, tmp_path, monkeypatch):
     path = image_file(tmp_path)
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
     QTest.mouseClick(button(panel), LEFT)
     assert context.state.query == Query(image=path)
 
 
-def test_no_file_chosen_asks_nothing(panel, context, monkeypatch):
+def test_cancelled_file_dialog_does_not_search(panel, context, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: ("", ""))
     panel.choose_image()
     assert context.state.query is None
@@ -60,9 +60,9 @@ def test_no_file_chosen_asks_nothing(panel, context, monkeypatch):
 # An image
 
 
-def test_a_image_from_outside(asked):
+def test_facts_of_an_image_outside_the_library(asked):
     assert shows_image(asked)
-    assert asked.header._second.text() == "outside.png"
+    assert asked.header._subtitle.text() == "outside.png"
     assert asked._outside.isVisible()
     assert asked.facts.text("Finding") == "not given"
     assert asked.facts.text("Patient") == ""
@@ -73,19 +73,19 @@ def test_a_image_from_outside(asked):
     assert asked.focus_target() is asked.view
 
 
-def test_a_case_of_the_library(panel, context, jobs, library):
+def test_facts_of_a_library_case(panel, context, jobs, library):
     name = case_of(library, "p003.png")
     search_operations.submit_query(context, Query(case=name))
     jobs.let_run()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
-    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.header._subtitle.text() == library.columns.labels[library.columns.index_of_id(name)]
     assert panel.facts.text("Patient") == "P001"
     assert panel.facts._values["Finding"].accessibleName() == "upright"
     assert panel.facts.text("Size") == "48 × 48 px"
 
 
-def test_the_old_image_stays_until_the_new_one_is_there(panel, context, jobs, library):
+def test_image_stays_until_the_next_one_is_loaded(panel, context, jobs, library):
     first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
     search_operations.submit_query(context, Query(case=first))
     jobs.let_run()
@@ -107,23 +107,23 @@ def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
     assert "p005.png" in panel.view.accessibleName()
 
 
-def test_what_takes_long_says_so_and_what_does_not_is_quiet(panel, context, jobs, tmp_path):
+def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
-    assert panel._slow.isActive()
-    panel._slow.timeout.emit()
+    assert panel._loading_timer.isActive()
+    panel._loading_timer.timeout.emit()
     assert "Loading" in notice(panel)[1]
     jobs.let_run()
     assert shows_image(panel)
-    assert not panel._slow.isActive()
+    assert not panel._loading_timer.isActive()
 
 
-def test_the_next_library_shows_nothing_of_the_last(asked, context):
+def test_another_library_clears_the_concepts(asked, context):
     context.state.set_library(None)
     assert "drop an image here" in notice(asked)[1]
     assert asked.view.image is None
 
 
-def test_a_image_that_comes_after_its_question_is_gone_is_dropped(panel, context, jobs, tmp_path):
+def test_late_image_of_an_earlier_question_is_dropped(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     context.state.set_query(None)
     jobs.let_run()
@@ -141,7 +141,7 @@ def test_colour_images_have_no_histogram(panel, context, jobs, tmp_path):
     assert not panel.tools.auto.isVisible()
 
 
-def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
+def test_table_row_shows_a_notice(panel, context, jobs, tmp_path):
     table = tmp_path / "masses.csv"
     with table.open("w", newline="") as out:
         rows = csv.writer(out)
@@ -160,7 +160,7 @@ def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
 # What goes wrong
 
 
-def test_a_file_that_is_no_image_is_told_in_the_panel(panel, context, jobs, tmp_path):
+def test_file_that_is_no_image_shows_an_error(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
     search_operations.submit_query(context, Query(image=bad))
@@ -180,7 +180,7 @@ def test_long_names_can_be_broken():
     assert max(len(part) for part in broken.replace("\u200b", " ").split()) <= 14
 
 
-def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
+def test_retry_after_the_file_was_repaired(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
     search_operations.submit_query(context, Query(image=bad))
@@ -191,7 +191,7 @@ def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
     assert shows_image(panel)
 
 
-def test_a_moved_image_is_shown_once_it_is_found_again(panel, context, jobs, library, tmp_path):
+def test_relinked_image_is_shown(panel, context, jobs, library, tmp_path):
     name = case_of(library, "p000.png")
     (tmp_path / "images").rename(tmp_path / "elsewhere")
     search_operations.submit_query(context, Query(case=name))
@@ -203,7 +203,7 @@ def test_a_moved_image_is_shown_once_it_is_found_again(panel, context, jobs, lib
     assert shows_image(panel)
 
 
-def test_a_case_that_is_gone_is_named(panel, context, jobs, library):
+def test_deleted_example_keeps_its_name(panel, context, jobs, library):
     search_operations.submit_query(context, Query(case="nobody"))
     jobs.let_run()
     assert "nobody" in notice(panel)[0]
@@ -234,7 +234,7 @@ def drop(panel, data):
     QApplication.sendEvent(panel, event)
 
 
-def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
+def test_dropped_file_becomes_the_query(panel, context, jobs, tmp_path):
     path = image_file(tmp_path, "with space ü.png")
     data = drag_of(path)
     assert enter(panel, data)
@@ -246,14 +246,14 @@ def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
     assert shows_image(panel)
 
 
-def test_a_case_of_a_grid_is_asked_with(panel, context, library):
+def test_dropped_case_becomes_the_query(panel, context, library):
     data = mime_data(CaseModel(library.columns, library.columns.sorted_by("id")), 3)
     assert enter(panel, data)
     drop(panel, data)
     assert context.state.query == Query(case=case_of(library, "p005.png"))
 
 
-def test_folders_and_several_files_are_not_taken(panel, tmp_path):
+def test_folders_and_several_files_are_refused(panel, tmp_path):
     one, two = image_file(tmp_path, "one.png"), image_file(tmp_path, "two.png")
     for data in (drag_of(tmp_path), drag_of(one, two), drag_of(tmp_path / "nothing.png"), QMimeData()):
         assert not enter(panel, data)

@@ -26,7 +26,7 @@ def press(panel, key):
 # Region
 
 
-def test_a_drawn_region_is_asked_with(asked, context):
+def test_drawn_region_is_searched_with(asked, context):
     draw(asked, PART)
     assert context.state.query.region == PART
     assert asked.current_region() == PART
@@ -43,7 +43,7 @@ def test_drawing_does_not_load_the_image_again(asked, jobs):
     assert (view.image, view.viewport) == (shown, viewport)
 
 
-def test_a_case_with_a_region_of_its_own_is_asked_by_it(asked, context):
+def test_region_of_the_case_is_used_for_the_search(asked, context):
     viewed = replace(view_file(context.state.query.image), region=PART)
     asked._show_image(viewed)
     assert not asked.search_with.isEnabled()
@@ -51,7 +51,7 @@ def test_a_case_with_a_region_of_its_own_is_asked_by_it(asked, context):
     assert asked.facts.text("Region") == "the case’s own, 24 × 16 px"
 
 
-def test_whole_image_sets_the_region_aside_and_back(asked, context):
+def test_whole_image_disables_and_enables_the_region(asked, context):
     assert not asked.search_with.isEnabled()
     draw(asked, PART)
     press(asked, "whole")
@@ -71,7 +71,7 @@ def test_moving_a_region_that_was_set_aside_asks_with_it(asked, context):
     assert asked.search_with.value() == "region"
 
 
-def test_escape_removes_the_region_and_undo_brings_it_back(asked, context):
+def test_escape_removes_the_region_and_undo_restores_it(asked, context):
     draw(asked, PART)
     QTest.keyClick(asked.view, Qt.Key.Key_Escape)
     assert context.state.query.region is None
@@ -82,14 +82,14 @@ def test_escape_removes_the_region_and_undo_brings_it_back(asked, context):
     assert asked.view.region.region == PART
 
 
-def test_a_remembered_region_is_drawn(panel, context, jobs, tmp_path):
+def test_region_of_the_query_is_drawn(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path), region=PART))
     jobs.let_run()
     assert panel.view.region.region == PART
     assert panel.search_with.value() == "region"
 
 
-def test_a_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
+def test_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path), region=Region(900, 900, 5, 5)))
     jobs.let_run()
     assert panel.view.region.region is None
@@ -124,7 +124,7 @@ def entries(menu):
     return {action.text().split("\t")[0]: action for action in menu.actions() if action.text()}
 
 
-def test_the_menu_does_what_it_says(asked, qtbot):
+def test_menu_entries(asked, qtbot):
     draw(asked, PART)
     menu = asked.make_menu()
     actions = entries(menu)
@@ -145,7 +145,7 @@ def test_the_menu_does_what_it_says(asked, qtbot):
 
 # A pop-up takes the keyboard, which there is none of offscreen.
 @pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
-def test_a_right_click_opens_the_menu_and_closing_it_leaves_nothing(panel, context, jobs, library, qtbot):
+def test_context_menu_deletes_itself(panel, context, jobs, library, qtbot):
     name = case_of(library, "p000.png")
     search_operations.submit_query(context, Query(case=name))
     jobs.let_run()
@@ -180,7 +180,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(asked):
         assert control.accessibleName(), control
 
 
-def test_a_low_panel_gives_up_its_facts_for_the_image(asked):
+def test_low_panel_hides_the_facts(asked):
     asked.resize(336, 360)
     assert not asked.facts.isVisible()
     assert asked.view.height() >= 96

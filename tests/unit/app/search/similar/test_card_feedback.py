@@ -10,10 +10,10 @@ from semblance.app.search.feedback import refine_metric as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
-from semblance.app.widgets.cards.card_parts import thumbs_of
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
@@ -47,43 +47,43 @@ def row(panel, place: int) -> int:
     return panel.grid.model().case_row(place)
 
 
-def said(context) -> list[tuple[Kind, bool]]:
+def said(context) -> list[tuple[JudgementKind, bool]]:
     return [(entry.judgement.kind, entry.undone is None) for entry in context.state.ranked_search.entries]
 
 
 def press(qtbot, panel, place: int, verdict: int) -> None:
-    up, down = thumbs_of(panel.grid.card_rect(place), panel.grid._layout)
+    up, down = card_feedback_buttons(panel.grid.card_rect(place), panel.grid._layout)
     qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=(up if verdict > 0 else down).center())
 
 
 @pytest.mark.parametrize("view", ["grid", "list"])
-def test_a_thumb_is_kept_shown_and_taken_back(qtbot, panel, context, jobs, view):
+def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     panel._set_view(view)
     list_requested = row(panel, 2)
     press(qtbot, panel, 2, 1)
     # Shown at once, before it is kept.
     assert panel.grid.model().judgements == {list_requested: 1}
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     assert panel.grid.model().judgements == {list_requested: 1}
     press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
     assert panel.grid.model().judgements == {}
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, False)]
+    assert said(context) == [(JudgementKind.ALIKE, False)]
     assert panel.grid.model().judgements == {}
 
 
-def test_the_other_thumb_takes_the_place_of_the_first(qtbot, panel, context, jobs):
+def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
     list_requested = row(panel, 2)
     for verdict in (1, -1):
         press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
         jobs.let_run()
     assert panel.grid.model().judgements == {list_requested: -1}
-    assert said(context) == [(Kind.ALIKE, False), (Kind.NOT_ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert context.state.ranked_search.contradictions == ()
 
 
-def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
+def test_author_time_and_visible_cases_are_saved(panel, context, jobs):
     context.settings.set_text(operations.AUTHOR, "Ann")
     panel.card_feedback.judge(1, [row(panel, 0)])
     jobs.let_run()
@@ -96,7 +96,7 @@ def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
     assert len(kept.shown) > 3
 
 
-def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, context, jobs):
+def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, jobs):
     panel.grid.setFocus()
     for key, held in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
         qtbot.keyClick(panel.grid, key, *([held] if held else []))
@@ -106,7 +106,7 @@ def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, cont
     assert panel.grid.model().judgements == dict.fromkeys(chosen, -1)
     assert panel.grid.selected() == sorted(chosen, key=panel.grid.model().place_of)
     # A thumb on one of those chosen speaks for all of them.
-    panel.card_feedback._thumb(chosen[1], -1)
+    panel.card_feedback._mark_card(chosen[1], -1)
     jobs.let_run()
     assert panel.grid.model().judgements == {}
     operations.redo(context)
@@ -116,16 +116,16 @@ def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, cont
     assert [undone for _, undone in said(context)] == [False] * 3
 
 
-def test_a_thumb_outside_the_chosen_ones_speaks_for_its_case_alone(panel, context, jobs):
+def test_mark_outside_the_selection_applies_to_its_case_only(panel, context, jobs):
     panel.grid.set_current(row(panel, 0))
     panel.grid._choose(1, SHIFT)
     other = row(panel, 4)
-    panel.card_feedback._thumb(other, 1)
+    panel.card_feedback._mark_card(other, 1)
     jobs.let_run()
     assert panel.grid.model().judgements == {other: 1}
 
 
-def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
+def test_comparison_by_keys(qtbot, panel, context, jobs):
     panel.grid.setFocus()
     qtbot.keyClick(panel.grid, Qt.Key.Key_Home)
     closer = row(panel, 0)
@@ -145,14 +145,14 @@ def test_which_of_two_is_closer_by_keys(qtbot, panel, context, jobs):
     assert not panel.grid.comparison.pending, "the same key on the same case gives it up"
 
 
-def test_another_query_ends_a_comparison(panel, context, jobs):
+def test_another_query_cancels_a_comparison(panel, context, jobs):
     panel.grid.set_current(row(panel, 0))
     panel.card_feedback.compare_current()
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     assert panel.card_feedback.bar.text == ""
 
 
-def test_thumbs_are_those_of_the_present_query(panel, context, jobs):
+def test_marks_are_those_of_the_current_query(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     jobs.let_run()
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
@@ -161,7 +161,7 @@ def test_thumbs_are_those_of_the_present_query(panel, context, jobs):
     assert panel.grid.model().judgements == {}
 
 
-def test_what_moved_is_told_on_the_cards(panel, context, jobs):
+def test_cards_show_their_shift(panel, context, jobs):
     for place in (8, 9):
         panel.card_feedback.judge(1, [row(panel, place)])
         panel.card_feedback.judge(-1, [row(panel, place - 8)])
@@ -174,7 +174,7 @@ def test_what_moved_is_told_on_the_cards(panel, context, jobs):
     assert panel.grid.model().shifts is None
 
 
-def test_the_menu_says_the_same(panel, context, jobs):
+def test_menu_judges_the_selected_cases(panel, context, jobs):
     panel.grid.set_current(row(panel, 1))
     menu = QMenu()
     panel.card_feedback.fill_menu(menu)
@@ -182,7 +182,7 @@ def test_the_menu_says_the_same(panel, context, jobs):
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     panel.grid._choose(3, SHIFT)
     several = QMenu()
     panel.card_feedback.fill_menu(several)
@@ -192,7 +192,7 @@ def test_the_menu_says_the_same(panel, context, jobs):
         one.deleteLater()
 
 
-def test_a_click_that_cannot_be_kept_is_not_shown_as_kept(panel, context, jobs, monkeypatch):
+def test_mark_that_cannot_be_saved_is_not_shown(panel, context, jobs, monkeypatch):
     def fail(*_given, **_more):
         raise OSError("disk full")
 
@@ -203,7 +203,7 @@ def test_a_click_that_cannot_be_kept_is_not_shown_as_kept(panel, context, jobs, 
     assert [message.level for message in context.messages.history] == ["error"]
 
 
-def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jobs):
+def test_metric_without_coordinates_hides_the_mark_buttons(qtbot, panel, context, jobs):
     assert panel.grid._judging
     context.state.set_metric("city")
     search_operations.rank(context)
@@ -219,25 +219,25 @@ def test_a_metric_without_coordinates_offers_no_thumbs(qtbot, panel, context, jo
     assert panel.grid._judging
 
 
-def test_a_click_while_something_else_is_asked_is_kept_and_its_ranking_dropped(panel, context, jobs):
+def test_judgement_during_another_search_is_saved_without_its_ranking(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.let_run()
     assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
 
 
-def test_a_click_while_the_metric_is_replaced_is_kept_and_followed_by_the_new_one(panel, context, jobs):
+def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     context.state.set_metric("city")
     search_operations.rank(context)
     jobs.let_run()
     assert context.state.ranked_search.search.metric == "city"
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
     assert context.messages.history == []
 
 
-def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context, jobs):
+def test_judgement_while_the_library_closes_shows_nothing(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     context.state.set_library(None)
     jobs.let_run()
@@ -245,13 +245,13 @@ def test_a_click_while_the_library_is_closed_shows_nothing_of_it(panel, context,
     assert context.messages.history == []
 
 
-def test_the_same_click_a_hundred_times_is_one_judgement(panel, context, jobs):
+def test_repeated_mark_is_one_judgement(panel, context, jobs):
     search = context.state.search
     made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
     for _ in range(100):
         operations.judge(context, [made])
     jobs.let_run()
-    assert said(context) == [(Kind.ALIKE, True)]
+    assert said(context) == [(JudgementKind.ALIKE, True)]
 
 
 def test_two_windows_share_a_ledger(panel, context, jobs):
@@ -284,7 +284,7 @@ def test_a_case_is_not_judged_against_itself(panel, context, jobs):
     assert said(context) == []
 
 
-def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
+def test_comparison_is_cancelled_by_mouse(qtbot, panel):
     panel.grid.set_current(row(panel, 0))
     panel.card_feedback.compare_current()
     assert panel.card_feedback.bar.isVisible()
@@ -307,21 +307,21 @@ class TestTheStripAtTheFootOfQuery:
         operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
         jobs.let_run()
 
-    def test_it_is_there_while_something_is_judged(self, qtbot, strip, context, jobs):
+    def test_strip_is_visible_with_judgements(self, qtbot, strip, context, jobs):
         assert strip.isHidden()
         self.judge(context, jobs, 4)
         self.judge(context, jobs, 6)
         assert not strip.isHidden()
         assert "c6 is like the query" in strip.images.accessibleName()
         assert not strip.grab().isNull()
-        strip.head.action_requested.emit()
+        strip.header.action_requested.emit()
         jobs.let_run()
         assert "c6" not in strip.images.accessibleName()
-        strip.head.action_requested.emit()
+        strip.header.action_requested.emit()
         jobs.let_run()
         assert strip.isHidden()
 
-    def test_a_click_leads_to_all_of_them(self, qtbot, strip, context, jobs):
+    def test_click_on_the_strip_requests_the_list(self, qtbot, strip, context, jobs):
         self.judge(context, jobs, 4)
         with qtbot.waitSignal(strip.list_requested):
             qtbot.mouseClick(strip.images, LEFT)

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from semblance.app.search.similar.case_strip import CaseStrip, StripCase, _two_lines
+from semblance.app.search.similar.case_strip import CaseStrip, StripCase, _wrap_once
 from semblance.app.shell.theme import SMALL
 from semblance.app.widgets.text_cache import text_cache
 
 NOTE = "differs in stripes 7.1 px wide"
 
 
-def test_what_a_case_differs_in_has_room_on_two_lines(qtbot) -> None:
+def test_difference_fits_on_two_lines(qtbot) -> None:
     strip = CaseStrip("Nearest")
     qtbot.addWidget(strip)
     strip.resize(524, strip.sizeHint().height())
     strip.set_cases([StripCase(row, str(row), "4.5", NOTE) for row in range(6)])
-    room, small = strip.cell(0).width() - 50 - 12, text_cache(SMALL)
-    assert max(map(small.width, _two_lines(NOTE, small.width, room))) <= room
-    assert strip.cell(strip.shown() - 1).right() < strip.width()
+    room, small = strip.cell_rect(0).width() - 50 - 12, text_cache(SMALL)
+    assert max(map(small.width, _wrap_once(NOTE, small.width, room))) <= room
+    assert strip.cell_rect(strip.visible_count() - 1).right() < strip.width()

@@ -74,7 +74,7 @@ def searches(monkeypatch):
     asked = []
 
     def ask(_library, search, **_):
-        asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
+        asked.append((search.query, search.hide_same_patient, search.group_duplicates))
         return asked_for(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
@@ -87,14 +87,14 @@ def texts(panel) -> str:
 
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
-    assert [model.words(place) for place in range(2)] == [
+    assert [model.describe(place) for place in range(2)] == [
         "rank 1, c001, malignant, patient P001, distance 0.100",
         "rank 2, c002, benign, patient P002, distance 0.200",
     ]
-    assert model.alike.tolist()[:4] == [1, 2, 0, 1]
+    assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
-    assert model.full == pytest.approx(2.5)
-    assert ranked.told == "99 in 12 ms"
+    assert model.full_distance == pytest.approx(2.5)
+    assert ranked.status_text == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
 
@@ -128,15 +128,15 @@ def test_findings_are_text_and_never_html(ranked, context):
     assert label.textFormat() == Qt.TextFormat.PlainText
 
 
-def test_no_good_match_is_said(ranked, context):
+def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" not in texts(ranked)
     context.state.set_ranked_search(asked_for(ranking(no_good_match=True)))
     assert "farther than 99 % of this library" in texts(ranked)
 
 
-def test_what_is_hidden_is_counted(ranked, context):
+def test_hidden_cases_are_counted(ranked, context):
     assert ranked.same_patient.text() == "Hide same patient (3)"
-    assert ranked.alike.text() == "Group near-duplicates (2)"
+    assert ranked.near_duplicates.text() == "Group near-duplicates (2)"
     context.state.set_ranked_search(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
@@ -154,7 +154,7 @@ def test_what_is_hidden_is_counted(ranked, context):
         (snapshot(metric("good", 0.9), writable=False), "Search with a case", ""),
     ],
 )
-def test_without_a_ranking_it_says_what_is_next(qtbot, panel, context, library, title, button):
+def test_without_a_ranking_the_next_step_is_shown(qtbot, panel, context, library, title, button):
     context.state.set_library(library)
     assert title in texts(panel)
     assert not panel.grid.isVisible()
@@ -162,7 +162,7 @@ def test_without_a_ranking_it_says_what_is_next(qtbot, panel, context, library, 
     assert buttons == ([button] if button else [])
 
 
-def test_what_is_under_way_is_not_asked_for(panel, context):
+def test_running_work_is_not_offered_again(panel, context):
     context.state.set_library(replace(BOARD, feature_sets=(), metrics=()))
     context.state.set_extracting("Gabor texture")
     assert f"Gabor texture of {len(BOARD.columns)} cases" in texts(panel)
@@ -177,7 +177,7 @@ def test_what_is_under_way_is_not_asked_for(panel, context):
 
 
 @pytest.mark.parametrize("what", ["extract", "train"])
-def test_its_button_leads_there(qtbot, panel, context, what):
+def test_button_requests_the_next_step(qtbot, panel, context, what):
     sets = () if what == "extract" else BOARD.feature_sets
     context.state.set_library(replace(BOARD, feature_sets=sets, metrics=()))
     button = next(b for b in panel.findChildren(QPushButton) if b.isVisible())
@@ -185,9 +185,9 @@ def test_its_button_leads_there(qtbot, panel, context, what):
         qtbot.mouseClick(button, LEFT)
 
 
-def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
+def test_switches_rank_again(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.same_patient, Qt.Key.Key_Space)
-    qtbot.keyClick(ranked.alike, Qt.Key.Key_Space)
+    qtbot.keyClick(ranked.near_duplicates, Qt.Key.Key_Space)
     jobs.let_run()
     assert searches[-1] == (ASKED, False, False)
     assert not context.state.hide_same_patient
@@ -198,7 +198,7 @@ def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
     assert len(searches) == before
 
 
-def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searches):
+def test_search_current_searches_with_the_ranked_case(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     assert ranked.current_case() == "c001"
     ranked.search_current()
@@ -218,7 +218,7 @@ def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, j
     assert searches == []
 
 
-def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context, jobs, monkeypatch):
+def test_failed_search_clears_the_ranking(ranked, context, jobs, monkeypatch):
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
@@ -232,7 +232,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     assert [message.what for message in context.messages.history] == ["It has no features."]
 
 
-def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, jobs, searches):
+def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):
     context.state.set_ranked_search(None)
     context.state.set_query(Query(case="c3"))
     assert "Searching" in texts(ranked)
@@ -245,12 +245,12 @@ def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, 
     assert "Searching" in texts(ranked), "a kept search is asked again"
 
 
-def test_cases_that_are_gone_are_left_out(ranked, context):
+def test_deleted_cases_are_not_shown(ranked, context):
     context.state.renew_library(snapshot(metric("good", 0.9), cases=6))
     assert len(ranked.grid.model()) == 5
 
 
-def test_a_new_ranking_begins_at_the_top(ranked, context):
+def test_new_ranking_scrolls_to_the_top(ranked, context):
     context.state.set_ranked_search(asked_for(ranking(n=90)))
     ranked.grab()
     bar = ranked.grid.verticalScrollBar()
@@ -291,7 +291,7 @@ class TestGreysAsTheQuerys:
         context.state.set_library(read_snapshot(library))
         yield context.state.columns
 
-    def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):
+    def test_thumbnails_use_the_window_level_of_the_query(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
         context.state.set_window_level(WindowLevel(100.0, 100.5))
@@ -301,7 +301,7 @@ class TestGreysAsTheQuerys:
         rows = [int(row) for row in images.case_row]
         for row in rows:
             made.get(row)
-        made._send_soon.timeout.emit()
+        made._send_timer.timeout.emit()
         jobs.let_run()
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
@@ -312,7 +312,7 @@ class TestGreysAsTheQuerys:
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
 
-    def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, images, qtbot):
+    def test_window_level_is_applied_after_a_delay(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         context.state.set_window_level(WindowLevel(0.0, 255.0))
         qtbot.mouseClick(panel.window_level, LEFT)
@@ -320,27 +320,27 @@ class TestGreysAsTheQuerys:
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_window_level(WindowLevel(low, high, negative=negative))
-            assert panel._query_window_level._settled.isActive()
-            panel._query_window_level._settled.timeout.emit()
+            assert panel._query_window_level._delay.isActive()
+            panel._query_window_level._delay.timeout.emit()
             made.get(row)
-            made._send_soon.timeout.emit()
+            made._send_timer.timeout.emit()
             jobs.let_run()
             assert made.get(row).pixelColor(90, 40).red() == expected
 
-    def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, images, qtbot):
+    def test_without_a_window_level_thumbnails_are_unchanged(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
         context.state.set_window_level(WindowLevel(0.0, 9.0))
-        panel._query_window_level._settled.timeout.emit()
+        panel._query_window_level._delay.timeout.emit()
         assert panel.grid._source is not usual
         context.state.set_window_level(None)
-        panel._query_window_level._settled.timeout.emit()
+        panel._query_window_level._delay.timeout.emit()
         assert panel.grid._source is usual
 
 
-def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
+def test_counts_in_the_header_do_not_widen_the_panel(ranked, context, qtbot):
     with_counts = ranked.header.minimumSizeHint().width()
     context.state.set_ranked_search(asked_for(ranking(same_patient=0, near_duplicates=0)))
     assert ranked.same_patient.text() == "Hide same patient"
@@ -351,3 +351,13 @@ def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
     box.resize(box.minimumSizeHint())
     assert box.text() == "Hide same patient"
     assert box.accessibleName() == "Hide same patient (3)"
+
+
+@pytest.mark.parametrize(("width", "in_header"), [(900, True), (540, False)])
+def test_switches_are_visible_in_any_width(ranked, width, in_header):
+    ranked.resize(width, 480)
+    ranked.layout().activate()
+    for box in (ranked.same_patient, ranked.near_duplicates):
+        assert box.isVisible()
+        assert box.width() >= box.minimumSizeHint().width()
+        assert ranked.header.isAncestorOf(box) == in_header

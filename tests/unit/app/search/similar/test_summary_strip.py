@@ -78,12 +78,12 @@ def texts(panel) -> str:
 # The estimate
 
 
-def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show):
+def test_estimate_is_between_its_findings_with_interval_and_badge(show):
     strip = show(ranking())._strip
     assert "<b>0.71</b>" in strip.estimate.text()
     assert "(0.49–0.87)" in strip.estimate.text()
     assert strip.scale.share == 0.71
-    assert [pole[1] for pole in strip.scale.poles] == ["B", "M"]
+    assert [pole[1] for pole in strip.scale.ends] == ["B", "M"]
     assert strip.badge.isVisible()
     assert strip.badge.kind == "held-out"
     assert "Support, not a diagnosis" in texts(strip)
@@ -92,15 +92,15 @@ def test_the_estimate_stands_between_its_poles_with_its_interval_and_badge(show)
     assert not strip.grab().isNull()
 
 
-def test_the_poles_stay_where_they_are_when_the_other_finding_leads(show):
+def test_ends_of_the_scale_do_not_swap(show):
     vote = replace(VOTE, finding="benign", counts={"benign": 7, "malignant": 3})
     scale = show(ranking(vote))._strip.scale
-    assert [pole[1] for pole in scale.poles] == ["B", "M"]
+    assert [pole[1] for pole in scale.ends] == ["B", "M"]
     assert scale.share == pytest.approx(0.29)
     assert scale.interval == pytest.approx((0.13, 0.51))
 
 
-def test_a_finding_called_by_a_number_is_told_from_its_estimate(show, context):
+def test_finding_named_by_a_number_is_separated_from_its_estimate(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("1", "2")))
     context.state.set_query(ASKED)
     vote = replace(VOTE, finding="2", findings=("1", "2"), counts={"1": 3, "2": 7})
@@ -112,8 +112,8 @@ def test_of_several_findings_the_first_is_estimated(show, context):
     context.state.set_query(ASKED)
     vote = replace(VOTE, finding="b", findings=("a", "b", "c"))
     scale = show(ranking(vote))._strip.scale
-    assert scale.poles[0] is None
-    assert scale.poles[1][1] == "B"
+    assert scale.ends[0] is None
+    assert scale.ends[1][1] == "B"
     assert scale.share == 0.71
 
 
@@ -124,23 +124,23 @@ def test_of_several_findings_the_first_is_estimated(show, context):
         (replace(VOTE, trained=True), "training"),
     ],
 )
-def test_the_badge_says_on_whom_it_was_measured(show, vote, kind):
+def test_badge_shows_what_the_metric_was_tested_on(show, vote, kind):
     assert show(ranking(vote))._strip.badge.kind == kind
 
 
-def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
+def test_label_is_shortened_before_the_counts(show):
     strip = show(ranking())._strip
     for width, head in ((900, "10 nearest:"), (545, "10:"), (600, "10 nearest:")):
         strip.resize(width, strip.height())
         strip.layout().activate()
-        assert strip._head.text() == head
+        assert strip._count_label.text() == head
         assert strip._counts.shown_text() == "7 malignant, 3 benign"
     strip._counts.resize(90, 20)
     assert strip._counts.shown_text() == "7 M, 3 B", "the letters say it whole"
     assert "7 malignant, 3 benign" in strip._counts.toolTip()
 
 
-def test_why_there_are_counts_only_has_the_room_that_is_left(show):
+def test_reason_for_counts_only_uses_the_remaining_width(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
     for width, told in ((330, "Counts only: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
@@ -148,17 +148,17 @@ def test_why_there_are_counts_only_has_the_room_that_is_left(show):
         assert strip._note.shown_text() == told
 
 
-def test_a_library_that_grew_makes_the_estimate_stale(show, context):
+def test_new_cases_make_the_estimate_stale(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(ASKED)
     assert show(ranking())._strip.badge.kind == "stale"
 
 
-def test_cases_without_features_are_told_to_be_left_out(show, context):
+def test_number_of_cases_without_features_is_shown(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(ASKED)
-    assert show(ranking()).told == "99 of 119"
-    assert show(ranking(compared=119)).told.startswith("119 in ")
+    assert show(ranking()).status_text == "99 of 119"
+    assert show(ranking(compared=119)).status_text.startswith("119 in ")
 
 
 @pytest.mark.parametrize(
@@ -192,27 +192,27 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
 # No good match, and warnings
 
 
-def test_no_good_match_is_said_plainly_and_takes_the_estimate_away(show):
+def test_no_close_match_shows_a_notice_and_hides_the_estimate(show):
     panel = show(ranking(no_good_match=True))
     assert panel.notice.isVisible()
     assert panel.notice.title.text() == "No close match in this library"
-    assert "farther than 99 % of this library's cases" in panel.notice.words.text()
+    assert "farther than 99 % of this library's cases" in panel.notice.detail.text()
     assert not panel._strip.estimate.isVisible()
     assert not show(ranking()).notice.isVisible()
 
 
-def test_a_doubtful_query_is_warned_of(show):
+def test_warnings_of_the_query_are_shown(show):
     panel = show(ranking(warnings=("Draw the region to compare.",)))
     assert panel.notice.isVisible()
-    assert "Draw the region" in panel.notice.words.text()
+    assert "Draw the region" in panel.notice.detail.text()
     assert not panel.notice.change.isVisible()
 
 
-def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch, jobs):
+def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, monkeypatch, jobs):
     asked = []
 
     def ask(_library, search, **_):
-        asked.append((search.unusual, search.diverse))
+        asked.append((search.no_match_rate, search.diverse))
         return asked_for(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
@@ -238,7 +238,7 @@ def test_the_rate_is_chosen_in_a_menu_and_asked_anew(panel, context, monkeypatch
 # The other finding
 
 
-def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, monkeypatch, jobs):
+def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatch, jobs):
     monkeypatch.setattr(
         explain_distance,
         "most_different_groups",
@@ -247,7 +247,7 @@ def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, 
     panel = show(ranking(others=(case(2), case(4), case(30, rank=0))))
     others = panel.others
     assert others.isVisible()
-    assert [(one.lead, one.value) for one in others.strip.cases] == [
+    assert [(one.title, one.value) for one in others.strip.cases] == [
         ("2", "0.200"),
         ("4", "0.400"),
         ("", "3.000"),
@@ -257,23 +257,23 @@ def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, 
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"
     assert others.strip.cases[2].note == ""
-    assert "differs in outline" in others.strip.cases[0].words
+    assert "differs in outline" in others.strip.cases[0].text
     assert not panel.grab().isNull()
     assert not show(ranking()).others.isVisible()
 
 
-def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, context):
+def test_several_findings_are_titled_by_the_leading_one(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
     context.state.set_query(ASKED)
     panel = show(ranking(others=(case(2), case(4))))
     assert "Nearest cases that are not malignant" in texts(panel.others)
 
 
-def test_they_are_reached_by_mouse_and_keys(show, qtbot):
+def test_other_diagnoses_are_reached_by_mouse_and_keys(show, qtbot):
     panel = show(ranking(others=(case(2), case(4), case(6))))
     strip, opened = panel.others.strip, []
     panel.compare_requested.connect(opened.append)
-    qtbot.mouseClick(strip, LEFT, pos=strip.cell(1).center())
+    qtbot.mouseClick(strip, LEFT, pos=strip.cell_rect(1).center())
     assert panel.grid.current() == 4
     strip.setFocus()
     qtbot.keyClick(strip, Qt.Key.Key_Right)
@@ -282,12 +282,12 @@ def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     assert strip.current() == 6
     qtbot.keyClick(strip, Qt.Key.Key_Left)
     qtbot.keyClick(strip, Qt.Key.Key_Return)
-    qtbot.mouseDClick(strip, LEFT, pos=strip.cell(0).center())
+    qtbot.mouseDClick(strip, LEFT, pos=strip.cell_rect(0).center())
     assert opened == [4, 2]
     assert "rank 2, c002, benign, distance 0.200" in strip.accessibleDescription()
 
 
-def test_with_little_height_they_take_one_line(show):
+def test_low_panel_shows_other_diagnoses_in_one_line(show):
     panel = show(ranking(others=(case(2), case(4))))
     tall = panel.others.height()
     panel.resize(720, 420)
@@ -298,11 +298,11 @@ def test_with_little_height_they_take_one_line(show):
 # Near-duplicates
 
 
-def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
+def test_near_duplicates_are_expanded_and_collapsed(show, qtbot):
     panel = show(ranking())
     assert len(panel.grid.model()) == 20
     card = panel.grid.card_rect(1)
-    square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.thumb - 6)
+    square_end = QPoint(card.right() - 8, card.y() + 4 + panel.grid._layout.image_side - 6)
     qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=square_end)
     model = panel.grid.model()
     assert [model.case_row(place) for place in range(5)] == [1, 2, 40, 41, 3]
@@ -315,7 +315,7 @@ def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     assert len(panel.grid.model()) == 20
 
 
-def test_an_estimate_that_errs_more_than_chance_allows_says_so_and_on_what(show):
+def test_poorly_calibrated_estimate_shows_a_caution(show):
     strip = show(ranking())._strip
     assert not strip.caution.isVisible()
     before = strip.height()

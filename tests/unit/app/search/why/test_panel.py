@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from semblance.app.search.why import explain_distance as operations
-from semblance.app.search.why.panel import LINES, QUIET_MS, WhyPanel
+from semblance.app.search.why.panel import MAX_ROWS, PRELOAD_AFTER_MS, WhyPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
@@ -65,14 +65,14 @@ def asked(panel, context, table):
 
 
 def names(panel) -> list[str]:
-    return [line.name for line in panel.waterfall.lines]
+    return [line.name for line in panel.waterfall.contributions]
 
 
 def box_of(panel, group) -> QCheckBox:
     return next(row.box for row in panel.waterfall.rows if row.name == group)
 
 
-def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
+def test_panel_shows_the_next_step_without_a_ranking(panel, context, table):
     assert panel.is_empty
     context.state.set_library(read_snapshot(table))
     assert panel.is_empty
@@ -84,7 +84,7 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
     assert panel.shown is None
 
 
-def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, context, table):
+def test_explanation_of_a_closed_library_is_dropped(panel, context, table):
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
@@ -95,7 +95,7 @@ def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, con
     assert panel.shown is None
 
 
-def test_images_and_failures_that_come_later_are_not_shown(panel, context, table, monkeypatch):
+def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
     """Neither in the library that was opened meanwhile."""
 
     def fails(*_args, **_more):
@@ -107,7 +107,7 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
     search_operations.submit_query(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
-    assert {operations.WHY, operations.IMAGES} <= context.jobs._latest.keys()
+    assert {operations.EXPLANATION_CHANNEL, operations.IMAGES_CHANNEL} <= context.jobs._latest.keys()
     context.state.set_library(read_snapshot(table))
     before = panel.empty.accessibleName()
     context.jobs.let_run()
@@ -115,19 +115,21 @@ def test_images_and_failures_that_come_later_are_not_shown(panel, context, table
     assert panel.images.query.shown.problem == ""
 
 
-def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, context):
+def test_first_case_is_explained_with_the_distance_of_its_card(asked, context):
     first = context.state.ranking.ranked[0]
     assert asked.shown.case == first.case_id
     assert asked.waterfall.total_text == distance_text(first.distance)
-    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(first.distance, rel=1e-9)
+    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+        first.distance, rel=1e-9
+    )
     assert sorted(names(asked)) == [f"f{n}" for n in range(5)]
-    amounts = [line.amount for line in asked.waterfall.lines]
+    amounts = [line.amount for line in asked.waterfall.contributions]
     assert amounts == sorted(amounts, reverse=True)
     assert asked.sentence.text() == asked.shown.sentence
     assert "Rank 1" in asked.images._title.text()
 
 
-def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
+def test_features_are_preloaded_after_a_delay(asked, context, qtbot):
     def waits() -> bool:
         return search_operations.PRELOAD in context.jobs._latest
 
@@ -141,11 +143,11 @@ def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtb
     assert not waits()
     asked.hide()
     context.jobs.let_run()
-    qtbot.wait(QUIET_MS + 100)
+    qtbot.wait(PRELOAD_AFTER_MS + 100)
     assert not waits()
 
 
-def test_it_follows_the_case_that_is_current(asked, context):
+def test_explanation_follows_the_current_case(asked, context):
     third = context.state.ranking.ranked[2]
     asked.follow(third.row)
     context.jobs.let_run()
@@ -156,7 +158,7 @@ def test_it_follows_the_case_that_is_current(asked, context):
     assert asked.shown.case == context.state.ranking.ranked[0].case_id
 
 
-def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked, context, qtbot):
+def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, context, qtbot):
     before, order = context.state.ranking, names(asked)
     qtbot.mouseClick(box_of(asked, "f3"), LEFT)
     context.jobs.let_run()
@@ -167,15 +169,15 @@ def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked
     assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
     told = explain_distance(context.state.path, context.state.search, asked.shown.case)
     assert asked.waterfall.total_text == distance_text(told.distance)
-    assert asked.head.isVisible()
-    asked.head.action_requested.emit()
+    assert asked.header.isVisible()
+    asked.header.action_requested.emit()
     context.jobs.let_run()
     assert context.state.search.without == ()
     assert context.state.ranking.ranked == before.ranked
     assert all(row.box.isChecked() for row in asked.waterfall.rows)
 
 
-def test_a_click_on_the_name_does_as_the_box(asked, context, qtbot):
+def test_click_on_the_name_toggles_the_box(asked, context, qtbot):
     row = next(row for row in asked.waterfall.rows if row.name == "f2")
     qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
     context.jobs.let_run()
@@ -186,7 +188,7 @@ def test_a_click_on_the_name_does_as_the_box(asked, context, qtbot):
     assert context.state.search.without == ()
 
 
-def test_arrows_lead_from_box_to_box_and_space_toggles(asked, context, qtbot):
+def test_arrow_keys_focus_boxes_and_space_toggles(asked, context, qtbot):
     boxes = [row.box for row in asked.waterfall.rows]
     asked.activateWindow()
     boxes[0].setFocus()
@@ -195,13 +197,13 @@ def test_arrows_lead_from_box_to_box_and_space_toggles(asked, context, qtbot):
     assert boxes[0].hasFocus()
     qtbot.keyClick(boxes[0], Qt.Key.Key_Down)
     assert boxes[1].hasFocus()
-    group = asked.waterfall.lines[1].key
+    group = asked.waterfall.contributions[1].key
     qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
     context.jobs.let_run()
     assert context.state.search.without == (group,)
 
 
-def test_the_last_group_cannot_be_left_out(asked, context, qtbot):
+def test_last_group_cannot_be_excluded(asked, context, qtbot):
     for group in ("f0", "f1", "f2", "f3"):
         qtbot.mouseClick(box_of(asked, group), LEFT)
         context.jobs.let_run()
@@ -212,7 +214,7 @@ def test_the_last_group_cannot_be_left_out(asked, context, qtbot):
     assert len(context.state.search.without) == 4
 
 
-def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
+def test_both_breakdowns_have_the_same_total(asked, context, qtbot):
     context.state.set_metric("bits")
     search_operations.rank(context)
     context.jobs.let_run()
@@ -221,13 +223,15 @@ def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
     qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
     assert asked.waterfall.total_text == total
     assert asked.shown.kind == "Bits"
-    assert len(asked.waterfall.lines) <= LINES
-    assert all(not line.key for line in asked.waterfall.lines)
+    assert len(asked.waterfall.contributions) <= MAX_ROWS
+    assert all(not line.key for line in asked.waterfall.contributions)
     shown = context.state.ranking.ranked[0].distance
-    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(shown, rel=1e-9, abs=1e-12)
+    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+        shown, rel=1e-9, abs=1e-12
+    )
 
 
-def test_clicks_are_part_of_the_distance_told(asked, context, table):
+def test_judgements_are_part_of_the_explained_distance(asked, context, table):
     search = context.state.search
     refine_metric.judge(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
@@ -239,7 +243,7 @@ def test_clicks_are_part_of_the_distance_told(asked, context, table):
     assert asked.waterfall.total_text == distance_text(first.distance)
 
 
-def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, context, table):
+def test_hidden_panel_explains_only_when_shown(panel, context, table):
     panel.hide()
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
@@ -250,7 +254,7 @@ def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, conte
     assert panel.shown is not None
 
 
-def test_a_failure_says_what_happened(asked, context, monkeypatch):
+def test_failed_explanation_shows_the_error(asked, context, monkeypatch):
     def fails(*_args, **_more):
         raise BadInput("The image is gone.", "Put it back.")
 
@@ -262,7 +266,7 @@ def test_a_failure_says_what_happened(asked, context, monkeypatch):
     assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
 
 
-def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
+def test_gabor_features_draw_rings_on_both_images(panel, context, made):
     context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.submit_query(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
@@ -274,7 +278,7 @@ def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
     assert panel.images.marks.isVisible() == bool(query.rings)
 
 
-def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
+def test_agreeing_regions_stay_hidden(panel, context, made, qtbot):
     context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.submit_query(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
@@ -283,13 +287,13 @@ def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot
             panel.follow(case.row)
             context.jobs.let_run()
     assert panel.images.query.shown.rings
-    assert panel.images.query.marked
+    assert panel.images.query.shows_marks
     qtbot.mouseClick(panel.images.marks, LEFT)
-    assert not panel.images.query.marked
-    assert not panel.images.case.marked
+    assert not panel.images.query.shows_marks
+    assert not panel.images.case.shows_marks
     again = WhyPanel(context)
     qtbot.addWidget(again)
-    assert not again.images.query.marked
+    assert not again.images.query.shows_marks
 
 
 def test_rows_of_a_table_have_no_images(asked):
@@ -297,7 +301,7 @@ def test_rows_of_a_table_have_no_images(asked):
     assert "no image" in asked.images.query.shown.problem
 
 
-def test_the_metrics_card_is_told_with_its_badge(asked, context):
+def test_metric_card_and_badge(asked, context):
     assert asked.card.facts.text("Learner").startswith("Euclidean")
     assert asked.card.facts.text("Trained on").startswith("42 cases")
     assert "(" in asked.card.facts.text("Accuracy @10")

@@ -2,25 +2,27 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from semblance.app.search.why.waterfall import Line, Waterfall
+from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.section_header import SectionHeader
 
 
-def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
+def test_short_names_give_their_width_to_the_bars(qtbot) -> None:
     widths = []
     for name in ("Gabor, 5 px", "A name as long as that of any group of features"):
         waterfall = Waterfall()
         qtbot.addWidget(waterfall)
         waterfall.resize(290, 120)
-        waterfall.show_lines([Line(name, 0.4, key="a"), Line("Size", 0.6, key="b")], 1.0)
+        waterfall.show_contributions(
+            [Contribution(name, 0.4, key="a"), Contribution("Size", 0.6, key="b")], 1.0
+        )
         waterfall.show()
         qtbot.waitExposed(waterfall)
         widths.append(waterfall.rows[0].bar.width())
     assert widths[0] > widths[1] + 20
 
 
-def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
+def test_section_header_has_the_same_height_with_an_action(qtbot) -> None:
     head = SectionHeader("Contributions to the distance", note="untick to leave out")
     qtbot.addWidget(head)
     before = head.sizeHint().height()
@@ -29,11 +31,13 @@ def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
     assert head.sizeHint().height() == before
 
 
-def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
+def test_small_contributions_are_shown_in_full(qtbot) -> None:
     waterfall = Waterfall()
     qtbot.addWidget(waterfall)
     waterfall.resize(290, 120)
-    waterfall.show_lines([Line("word 22", 0.000646, key="a"), Line("others", 0.0074, key="b")], 0.008046)
+    waterfall.show_contributions(
+        [Contribution("word 22", 0.000646, key="a"), Contribution("others", 0.0074, key="b")], 0.008046
+    )
     waterfall.show()
     qtbot.waitExposed(waterfall)
     label = waterfall.rows[0]._amount
@@ -41,7 +45,7 @@ def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
     assert waterfall.total_text == "0.00805"
 
 
-def test_a_text_whose_middle_is_left_out_has_room(qtbot) -> None:
+def test_text_elided_in_the_middle_fits(qtbot) -> None:
     label = ElidedLabel("BDM+V refined", mode=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
     for width in range(30, 110):

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from semblance.app.widgets.cards import card_animation
-from semblance.app.widgets.cards.card_animation import LONGEST_MS, MOST, CardAnimation
+from semblance.app.widgets.cards.card_animation import LONGEST_MS, MAX_CARDS, CardAnimation
 from semblance.app.widgets.cards.case_model import CaseModel
 
 
@@ -27,11 +27,11 @@ def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
     with qtbot.waitSignal(motion.ended):
         motion.start({1: (QPoint(0, 0), QPoint(100, 50)), 2: (QPoint(5, 5), QPoint(5, 5))})
         assert motion.places == [1]
-        assert motion._clock.duration() == LONGEST_MS
-        assert motion.at(1) == QPoint(0, 0)
-        assert motion.at(2) is None
+        assert motion._timeline.duration() == LONGEST_MS
+        assert motion.position(1) == QPoint(0, 0)
+        assert motion.position(2) is None
     assert motion.places == []
-    assert motion.at(1) is None
+    assert motion.position(1) is None
 
 
 def test_a_new_order_replaces_one_still_under_way(moving):
@@ -45,7 +45,7 @@ def test_a_new_order_replaces_one_still_under_way(moving):
 
 def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(moving, monkeypatch):
     motion = CardAnimation()
-    motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MOST + 1)})
+    motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MAX_CARDS + 1)})
     assert motion.places == []
     monkeypatch.setattr(card_animation, "system_duration", lambda: 0)
     motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
@@ -59,10 +59,10 @@ def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
 def test_the_grid_glides_only_when_told(grid, moving):
     model = grid.model()
     grid.set_model(turned(model))
-    assert grid._motion.places == []
-    grid.set_model(model, glide=True)
-    assert sorted(grid._motion.places) == list(range(8))
-    start = grid._motion.at(7)
+    assert grid._animation.places == []
+    grid.set_model(model, animate=True)
+    assert sorted(grid._animation.places) == list(range(8))
+    start = grid._animation.position(7)
     assert start == grid.card_rect(0).topLeft()
     assert not grid.viewport().grab().isNull()
 
@@ -70,26 +70,26 @@ def test_the_grid_glides_only_when_told(grid, moving):
 def test_a_card_that_leaves_is_seen_leaving(grid, moving):
     model = grid.model()
     order = np.roll(model.order, -1)
-    grid.set_model(CaseModel(model.columns, order, model.distances), glide=True)
-    assert 39 in grid._motion.places
-    assert grid._motion._ways[39][1].y() == grid.viewport().height()
+    grid.set_model(CaseModel(model.columns, order, model.distances), animate=True)
+    assert 39 in grid._animation.places
+    assert grid._animation._paths[39][1].y() == grid.viewport().height()
 
 
 def test_scrolling_ends_it(grid, moving):
-    grid.set_model(turned(grid.model()), glide=True)
-    assert grid._motion.places
+    grid.set_model(turned(grid.model()), animate=True)
+    assert grid._animation.places
     grid.verticalScrollBar().setValue(40)
-    assert grid._motion.places == []
+    assert grid._animation.places == []
 
 
 def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, grid):
     grid.set_current(1)
     model = grid.model()
     with qtbot.waitSignal(grid.current_changed) as told:
-        grid.set_model(CaseModel(model.columns, np.roll(model.order, -1), model.distances), glide=True)
+        grid.set_model(CaseModel(model.columns, np.roll(model.order, -1), model.distances), animate=True)
     assert told.args == [2]
     assert grid.current_place() == 0
-    grid.set_model(model, glide=True)
+    grid.set_model(model, animate=True)
     assert grid.current() == 2
     assert grid.current_place() == 1
 
@@ -97,7 +97,7 @@ def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, gr
 @pytest.mark.parametrize("key", [Qt.Key.Key_Right, Qt.Key.Key_End])
 def test_keys_are_taken_while_cards_glide(qtbot, grid, moving, key):
     grid.set_current(1)
-    grid.set_model(turned(grid.model()), glide=True)
+    grid.set_model(turned(grid.model()), animate=True)
     before = grid.current_place()
     qtbot.keyClick(grid, key)
     assert grid.current_place() > before

@@ -20,9 +20,9 @@ def test_the_middle_of_a_card_is_that_card(layout: CardLayout, data: st.DataObje
     place = data.draw(st.integers(0, layout.count - 1))
     card = layout.card(place)
     assert layout.place_at(card.center()) == place
-    assert place in layout.between(card.top(), card.bottom())
+    assert place in layout.places_between(card.top(), card.bottom())
     assert card.bottom() < layout.height
-    assert SMALLEST <= layout.thumb <= LARGEST or layout.rows
+    assert SMALLEST <= layout.image_side <= LARGEST or layout.rows
 
 
 @given(layouts)
@@ -40,13 +40,13 @@ def test_five_columns_at_the_smallest_ranking() -> None:
 
 def test_a_little_less_room_makes_images_smaller_before_the_ten_nearest_need_scrolling() -> None:
     assert [CardLayout.cards(width, 100).columns for width in (480, 490, 530)] == [4, 5, 5]
-    assert CardLayout.cards(490, 100).thumb == 85
+    assert CardLayout.cards(490, 100).image_side == 85
 
 
 def test_between_cards_there_is_nothing() -> None:
     layout = CardLayout.cards(550, 7)
     assert layout.place_at(QPoint(0, 0)) == NO_PLACE
-    assert layout.place_at(layout.card(6).center() + QPoint(layout.thumb + 12, 0)) == NO_PLACE
+    assert layout.place_at(layout.card(6).center() + QPoint(layout.image_side + 12, 0)) == NO_PLACE
     assert layout.place_at(QPoint(100, 100_000)) == NO_PLACE
 
 
@@ -69,8 +69,8 @@ def test_between_cards_there_is_nothing() -> None:
 def test_keys_move_as_the_eye_expects(place: int, columns: int, lines: int, page: int, target: int) -> None:
     layout = CardLayout.cards(550, 12)
     assert layout.columns == 5
-    assert layout.moved(place, columns, lines, page) == target
+    assert layout.place_after_move(place, columns, lines, page) == target
 
 
 def test_in_an_empty_grid_there_is_nowhere_to_go() -> None:
-    assert CardLayout.cards(550, 0).moved(-1, 1, 0, 0) == NO_PLACE
+    assert CardLayout.cards(550, 0).place_after_move(-1, 1, 0, 0) == NO_PLACE

@@ -13,7 +13,7 @@ from semblance.core.library.case_columns import case_columns
 def model() -> CaseModel:
     findings, patients = ["benign", None, "malignant"], ["P1", None, "P1"]
     columns = case_columns([10, 20, 30], ["a", "b", "c"], findings, patients, [0] * 3)
-    return CaseModel(columns, np.array([2, 0]), np.array([0.2, 0.4]), full=0.5)
+    return CaseModel(columns, np.array([2, 0]), np.array([0.2, 0.4]), full_distance=0.5)
 
 
 def test_places_and_catalogue_rows_lead_to_each_other(model: CaseModel) -> None:
@@ -26,8 +26,8 @@ def test_bars_are_shares_of_the_full_distance(model: CaseModel) -> None:
 
 
 def test_a_case_in_words(model: CaseModel) -> None:
-    assert model.words(0) == "rank 1, c, malignant, patient P1, distance 0.200"
-    assert CaseModel(model.columns, np.array([1])).words(0) == "b, finding not given"
+    assert model.describe(0) == "rank 1, c, malignant, patient P1, distance 0.200"
+    assert CaseModel(model.columns, np.array([1])).describe(0) == "b, finding not given"
 
 
 def test_very_small_distances_differ(model: CaseModel) -> None:
@@ -35,7 +35,7 @@ def test_very_small_distances_differ(model: CaseModel) -> None:
     told = [close.distance_text(place) for place in range(len(close))]
     assert len(set(told)) == len(close)
     assert told[0] == "0.0012"
-    assert close.words(0).endswith("distance 0.0012")
+    assert close.describe(0).endswith("distance 0.0012")
     assert len(close.longest_distance) == len("0.0012")
 
 

@@ -19,40 +19,40 @@ def selection() -> Selection:
 
 
 def test_alone_the_current_case_is_chosen(selection):
-    assert selection.of(DECK, NONE) == []
-    assert selection.of(DECK, 12) == [12]
+    assert selection.ordered_rows(DECK, NONE) == []
+    assert selection.ordered_rows(DECK, 12) == [12]
 
 
 def test_what_is_added_comes_in_the_order_shown(selection):
     selection.toggle(11, 13)
     selection.toggle(14, 11)
-    assert selection.of(DECK, 14) == [14, 13, 11]
+    assert selection.ordered_rows(DECK, 14) == [14, 13, 11]
     selection.toggle(13, 14)
-    assert selection.of(DECK, 13) == [14, 11]
+    assert selection.ordered_rows(DECK, 13) == [14, 11]
 
 
 def test_a_range_goes_on_from_where_it_began(selection):
-    selection.only(14)
-    selection.reach(DECK, 3, 14)
-    assert selection.of(DECK, 12) == [14, 13, 12]
-    selection.reach(DECK, 0, 12)
-    assert selection.of(DECK, 15) == [15, 14]
+    selection.select_only(14)
+    selection.extend_to(DECK, 3, 14)
+    assert selection.ordered_rows(DECK, 12) == [14, 13, 12]
+    selection.extend_to(DECK, 0, 12)
+    assert selection.ordered_rows(DECK, 15) == [15, 14]
 
 
 def test_a_range_without_a_beginning_begins_at_the_current_case(selection):
-    selection.reach(DECK, 2, 15)
-    assert selection.of(DECK, 13) == [15, 14, 13]
+    selection.extend_to(DECK, 2, 15)
+    assert selection.ordered_rows(DECK, 13) == [15, 14, 13]
 
 
 def test_everything_and_nothing(selection):
-    selection.everything(DECK)
-    assert selection.of(DECK, 10) == [15, 14, 13, 12, 11, 10]
-    assert selection.only(10)
-    assert not selection.only(11)
-    assert selection.of(DECK, 11) == [11]
+    selection.select_all(DECK)
+    assert selection.ordered_rows(DECK, 10) == [15, 14, 13, 12, 11, 10]
+    assert selection.select_only(10)
+    assert not selection.select_only(11)
+    assert selection.ordered_rows(DECK, 11) == [11]
 
 
 def test_what_is_not_shown_any_more_is_forgotten(selection):
-    selection.everything(DECK)
-    selection.keep(CaseModel(COLUMNS, np.array([1, 3])))
+    selection.select_all(DECK)
+    selection.remove_missing(CaseModel(COLUMNS, np.array([1, 3])))
     assert selection.rows == {11, 13}

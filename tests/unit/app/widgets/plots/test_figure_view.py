@@ -30,7 +30,7 @@ def view(qtbot, context):
 
 def drawn(view, jobs, qtbot):
     """The image once everything asked for was drawn."""
-    qtbot.waitUntil(lambda: not view._soon.isActive())
+    qtbot.waitUntil(lambda: not view._redraw_timer.isActive())
     jobs.let_run()
     return view.image()
 
@@ -73,7 +73,7 @@ def test_resizing_asks_once_it_rests_and_shows_the_old_image_meanwhile(view, job
         view.resize(width, 150)
     assert not jobs.held
     assert view.image() == before
-    assert view._soon.interval() == REDRAW_MS
+    assert view._redraw_timer.interval() == REDRAW_MS
     qtbot.waitUntil(lambda: len(jobs.held) == 1)
     jobs.let_run()
     assert view.image().width() == round(336 * view.devicePixelRatioF())

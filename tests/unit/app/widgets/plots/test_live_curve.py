@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve
-from semblance.app.widgets.plots.training_plot import thinned
+from semblance.app.widgets.plots.training_plot import thin_out
 from semblance.core.reports.curves import TrainingCurve
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from tests.helpers.showing import on_screen
@@ -32,13 +32,13 @@ def curve(qtbot, context):
 def drawings(curve, monkeypatch):
     """The courses drawn, one after the other."""
     seen = []
-    draw = curve.plot.show_course
+    draw = curve.plot.show_curve
 
     def note(course, words=""):
         seen.append(course)
         draw(course, words)
 
-    monkeypatch.setattr(curve.plot, "show_course", note)
+    monkeypatch.setattr(curve.plot, "show_curve", note)
     return seen
 
 
@@ -148,7 +148,7 @@ def test_points_beyond_the_pixels_are_left_out_on_the_way_to_the_screen(curve, c
 def test_thinning_keeps_ends_and_extremes(n, most, seed):
     x = np.arange(n, dtype=np.float64)
     y = np.random.default_rng(seed).normal(size=n)
-    few_x, few_y = thinned(x, y, most)
+    few_x, few_y = thin_out(x, y, most)
     assert len(few_x) <= max(most + 2, 2)
     assert (np.diff(few_x) > 0).all()
     assert {0.0, n - 1.0} <= set(few_x.tolist())

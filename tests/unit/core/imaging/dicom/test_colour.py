@@ -49,5 +49,5 @@ def test_palettes_of_bytes_and_words():
         expected = [10, 20, 30, 40] if bits == 8 else [0, 1, 2, 3]
         assert first(dataset).pixels[:, :, 0].ravel().tolist() == expected
     del dataset.BluePaletteColorLookupTableData
-    with pytest.raises(BadInput, match="lacks its palette"):
+    with pytest.raises(BadInput, match="has no colour palette"):
         first(dataset)

@@ -59,8 +59,8 @@ def test_every_element_is_a_line_in_order(dataset):
         ("Rows", False),
     ],
 )
-def test_what_could_tell_who_it_is_is_marked(dataset, name, telling):
-    assert found(dataset, name).telling is telling
+def test_what_could_tell_who_it_is_is_marked(dataset, name, identifying):
+    assert found(dataset, name).identifying is identifying
 
 
 def test_sequences_are_indented_and_what_is_inside_a_telling_one_tells(dataset):
@@ -72,7 +72,7 @@ def test_sequences_are_indented_and_what_is_inside_a_telling_one_tells(dataset):
     patient.CodeValue = "X"
     dataset.OtherPatientIDsSequence = Sequence([patient, Dataset()])
     lines, _ = header_lines(dataset)
-    texts = [(line.depth, line.name, line.value, line.telling) for line in lines]
+    texts = [(line.depth, line.name, line.value, line.identifying) for line in lines]
     at = texts.index((0, "Concept Name Code Sequence", "1 item", False))
     assert texts[at + 1] == (1, "Code Value", "T-1", False)
     assert texts[at + 2] == (1, "Referenced SOP Instance UID", "1.2.3.4", True)
@@ -116,7 +116,7 @@ def test_ten_thousand_private_elements_are_listed_and_all_may_tell(dataset):
     private = [line for line in lines if line.tag.startswith("0011,")]
     assert left == 0
     assert len(private) == 10_000
-    assert all(line.telling for line in private)
+    assert all(line.identifying for line in private)
 
 
 def test_more_lines_than_can_be_read_are_counted(dataset, monkeypatch):

@@ -62,7 +62,7 @@ def test_notes_tell_the_view_and_never_the_patient():
         ({"Rows": 65535, "Columns": 65535}, "above the limit of 200 megapixels"),
         ({"SamplesPerPixel": 4}, "4 samples a pixel"),
         ({"BitsAllocated": 24}, "in 24 bits"),
-        ({"NumberOfFrames": 999_999_999}, "how many frames"),
+        ({"NumberOfFrames": 999_999_999}, "possible number of frames"),
         ({"NumberOfFrames": 3}, "is cut off"),
         ({"PixelData": b"\0\0"}, "is cut off: 2 bytes of pixels where 128 belong"),
     ],

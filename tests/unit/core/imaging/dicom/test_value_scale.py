@@ -15,7 +15,7 @@ from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.imaging.dicom.value_scale import (
     MAX_WINDOWS,
     grey_range,
-    through_modality_table,
+    modality_lut_values,
     values_of,
 )
 from semblance.core.imaging.image import ValueScale, ValueWindow
@@ -193,19 +193,19 @@ def test_a_voi_table_is_the_window_between_its_first_and_last_change():
 def test_a_modality_table_maps_what_lies_outside_to_its_ends():
     stored = np.array([[-9, 10], [11, 99]], dtype=np.int16)
     dataset = Dataset()
-    assert through_modality_table(stored, dataset) is None
+    assert modality_lut_values(stored, dataset) is None
     dataset.ModalityLUTSequence = [lut([3, 10, 16], [500, 600, 700], ModalityLUTType="HU")]
-    mapped, unit = through_modality_table(stored, dataset)
+    mapped, unit = modality_lut_values(stored, dataset)
     assert (mapped.tolist(), unit) == ([[500, 500], [600, 700]], "HU")
-    assert through_modality_table(stored.astype(np.float32), dataset) is None
+    assert modality_lut_values(stored.astype(np.float32), dataset) is None
     for kind in ("US", "UNSPECIFIED"):
         dataset.ModalityLUTSequence[0].ModalityLUTType = kind
-        assert through_modality_table(stored, dataset)[1] == ""
+        assert modality_lut_values(stored, dataset)[1] == ""
     dataset.ModalityLUTSequence = [lut([0, 0, 16], [0, 70_000])]
-    assert through_modality_table(stored, dataset) is None
+    assert modality_lut_values(stored, dataset) is None
     full = np.arange(65536, dtype="<u2").tobytes()
     dataset.ModalityLUTSequence = [lut([0, 0, 16], full)]
-    assert through_modality_table(stored, dataset)[0].tolist() == [[0, 10], [11, 99]]
+    assert modality_lut_values(stored, dataset)[0].tolist() == [[0, 10], [11, 99]]
 
 
 @pytest.mark.parametrize(

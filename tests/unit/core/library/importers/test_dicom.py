@@ -11,7 +11,7 @@ from pydicom import Dataset
 
 from semblance.core.imaging import ImageReader
 from semblance.core.library.importers.dicom import DicomImporter
-from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
+from semblance.core.library.importers.dicom_series import HEADER_TAGS, group_instances, read_instance
 from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
@@ -129,7 +129,7 @@ def test_gaps_directions_and_places_taken_twice_are_told(tmp_path):
     paths = ct_series(tmp_path / "ct", 6)
     paths[2].unlink()
     (found,) = cases(tmp_path / "ct")
-    assert found.attributes["geometry"] == "uneven or missing slices behind number 2"
+    assert found.attributes["geometry"] == "uneven or missing slices after number 2"
     scout = ct_slice(GREY, 20)
     scout.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]
     save(scout, tmp_path / "ct" / "scout.dcm")
@@ -184,7 +184,7 @@ def test_a_segmentation_alone_is_a_image_of_its_own(tmp_path):
     save(segmentation(masks, [0, 1], [1, 1], f"{ROOT}.2"), tmp_path / "t" / "seg.dcm")
     (found,) = cases(tmp_path / "t")
     assert (found.region, found.slices) == (None, ())
-    assert found.attributes["regions"] == "The images it refers to are not here."
+    assert found.attributes["regions"] == "The images it refers to are not in this source."
 
 
 def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
@@ -208,7 +208,7 @@ def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
     assert mark.address.slices == ()
     assert mark.address.container.name == "m.dcm"
     (tmp_path / "t" / "m.dcm").unlink()
-    assert "marks nothing on images that are here" in rejected(tmp_path / "t")["cad.dcm"].reason
+    assert "marks nothing on the images of this source" in rejected(tmp_path / "t")["cad.dcm"].reason
 
 
 def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
@@ -246,8 +246,8 @@ def test_keys_do_not_depend_on_the_order_of_files(tmp_path):
         from pydicom import dcmread
 
         header = dcmread(path, specific_tags=list(HEADER_TAGS))
-        instances.append(instance_of(path.name, header, pixels=True, pseudonyms=None))
-    assert [g.key for g in grouped(instances)] == [g.key for g in grouped(instances[::-1])]
+        instances.append(read_instance(path.name, header, pixels=True, pseudonyms=None))
+    assert [g.key for g in group_instances(instances)] == [g.key for g in group_instances(instances[::-1])]
 
 
 def test_real_files_are_cases_or_parts_of_one(data, tmp_path):

@@ -62,8 +62,8 @@ def test_damaged_lines_are_told_by_their_number(tmp_path):
     ]
     failed = {name: item.reason for name, item in scan.rejected.items() if item.failed}
     assert set(failed) == {"codes.csv:2", "codes.csv:3", "codes.csv:4", "codes.csv:5"}
-    assert "'gone', which is not there" in failed["codes.csv:3"]
-    assert "no IRMA code" in failed["codes.csv:4"]
+    assert "'gone', which does not exist" in failed["codes.csv:3"]
+    assert "not an IRMA code" in failed["codes.csv:4"]
     assert "second time" in failed["codes.csv:5"]
 
 

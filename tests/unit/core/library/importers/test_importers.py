@@ -116,7 +116,7 @@ def test_labels_beside_the_images(tmp_path):
         "labels.csv:5": True,
         "labels.csv:6": True,
     }
-    assert "'gone.png', which is not there" in scan.rejected["labels.csv:5"].reason
+    assert "'gone.png', which does not exist" in scan.rejected["labels.csv:5"].reason
     scan.assert_each_file_told_once()
 
 

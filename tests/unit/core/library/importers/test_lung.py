@@ -8,7 +8,7 @@ from PIL import Image
 
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
@@ -59,15 +59,15 @@ def test_polygons(series, text):
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("brain,2,3,4,10,8,x,", "names the scan 'brain', which is not there"),
+        ("brain,2,3,4,10,8,x,", "names the scan 'brain', which does not exist"),
         ("chest,6,3,4,10,8,x,", "there is no slice 6: the scan has 6"),
         ("chest,1.5,3,4,10,8,x,", "there is no slice 1.5"),
-        ("chest,,3,4,10,8,x,", "on which slice"),
+        ("chest,,3,4,10,8,x,", "its slice is missing"),
         ("chest,2,3,four,10,8,x,", "'four' in the column 'y' is not a number"),
         ("chest,2,3,4,0,8,x,", "is empty"),
-        ("chest,2,,4,5,8,x,", "cannot lie at"),
-        ("chest,2,3,,5,8,x,", "cannot lie at"),
-        ("chest,2,1e30,4,5,8,x,", "cannot lie at"),
+        ("chest,2,,4,5,8,x,", "is not possible"),
+        ("chest,2,3,,5,8,x,", "is not possible"),
+        ("chest,2,1e30,4,5,8,x,", "is not possible"),
         ("chest,nan,3,4,5,8,x,", "there is no slice nan"),
         ("chest,2,3,4,,8,x,", "is empty"),
         ("chest,2,99,4,10,8,x,", "lies outside the image"),

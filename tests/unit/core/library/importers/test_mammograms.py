@@ -180,7 +180,7 @@ def test_inbreast(tmp_path):
     np.testing.assert_array_equal(mask, expected)
     failed = [name for name, item in scan.rejected.items() if item.failed]
     assert failed == ["INbreast.csv: 20999999"]
-    assert "outlines of an image that is not there" in scan.rejected["AllXML/20000000.xml"].reason
+    assert "outlines of an image that is missing" in scan.rejected["AllXML/20000000.xml"].reason
     scan.assert_each_file_told_once()
 
 
@@ -213,8 +213,8 @@ def test_what_bi_rads_is_taken_for(birads, finding):
         ),
         ("<plist>" + "<array>" * 500 + "</array>" * 500 + "</plist>", "nested"),
         ("<plist><dict><key>a</key></plist>", "damaged XML"),
-        ("<plist><dict><string>no key</string></dict></plist>", "no property list"),
-        ("<plist><date>not a date</date></plist>", "no property list"),
+        ("<plist><dict><string>no key</string></dict></plist>", "not a readable property list"),
+        ("<plist><date>not a date</date></plist>", "not a readable property list"),
         ("no XML at all", "damaged XML"),
     ],
 )

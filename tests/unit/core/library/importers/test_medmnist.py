@@ -69,7 +69,7 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
     [
         ({"test_labels": np.zeros((2, 1), int)}, "'test_labels' has the shape"),
         ({"test_labels": np.array([0.5])}, "'test_labels' has the shape"),
-        ({"test_labels": np.array([{}], dtype=object)}, "holds no plain numbers"),
+        ({"test_labels": np.array([{}], dtype=object)}, "does not consist of numbers"),
         ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither images nor volumes"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import SemblanceError
-from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
@@ -56,7 +56,7 @@ def test_mutated_copies(tmp_path, kind, table):
             refused += 1
             continue
         told = {path for item in found if isinstance(item, FoundCase) for path in item.paths}
-        told |= {item.path for item in found if isinstance(item, Rejected)}
+        told |= {item.path for item in found if isinstance(item, RejectedFile)}
         assert {"list.csv", "ct.npz"} <= told
         cases += sum(isinstance(item, FoundCase) for item in found)
     assert cases > 50

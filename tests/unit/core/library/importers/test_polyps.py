@@ -10,9 +10,9 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.imaging.region import Region
-from semblance.core.library import open_library
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
@@ -78,11 +78,11 @@ def test_the_same_name_in_two_patients_is_two_polyps_and_tells_no_patient(tmp_pa
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (",prone,1,ct,0,5,5,5", "no patient is named"),
-        ("A,upside,1,ct,0,5,5,5", "'upside' is no view"),
-        ("A,prone,1,gone.npz,0,5,5,5", "names the scan 'gone.npz[0]', which is not there"),
-        ("A,prone,1,ct,9,5,5,5", "names the scan 'ct[9]', which is not there"),
-        ("A,prone,1,,,5,5,5", "does not say in which scan"),
+        (",prone,1,ct,0,5,5,5", "the patient is missing"),
+        ("A,upside,1,ct,0,5,5,5", "'upside' is not a view"),
+        ("A,prone,1,gone.npz,0,5,5,5", "names the scan 'gone.npz[0]', which does not exist"),
+        ("A,prone,1,ct,9,5,5,5", "names the scan 'ct[9]', which does not exist"),
+        ("A,prone,1,,,5,5,5", "its scan is missing"),
         ("A,prone,1,ct,0,5,,5", "its position is missing"),
         ("A,prone,1,ct,0,five,5,5", "'five' in the column 'x' is not a number"),
         ("A,prone,1,ct,0,400,5,5", "outside the scan of 40 x 36 x 32 voxels"),
@@ -118,7 +118,7 @@ def test_positions_in_mm_use_the_spacing_beside_the_arrays(tmp_path):
 def test_positions_in_mm_without_a_spacing_are_told(tmp_path):
     header = HEADER.replace("x,y,z", "x_mm,y_mm,z_mm")
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,ct,1,8,9,20\n", header))
-    assert "does not tell its spacing" in scan.rejected["candidates.csv:2"].reason
+    assert "has no spacing" in scan.rejected["candidates.csv:2"].reason
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_files_that_are_neither_are_accounted(tmp_path):
     np.savez(tmp_path / "flat.npz", table=np.zeros((3, 4)))
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
     assert not scan.rejected["unused.npz"].failed
-    assert "No candidate" in scan.rejected["unused.npz"].reason
+    assert "The list has no candidate" in scan.rejected["unused.npz"].reason
     assert not scan.rejected["notes.txt"].failed
     assert scan.rejected["broken.npz"].failed
     assert "without volumes" in scan.rejected["flat.npz"].reason

@@ -92,7 +92,7 @@ def test_a_column_of_words_is_an_attribute():
 def test_a_column_without_values_is_left_out_and_told():
     found = table("a,b,label,\n1,,x,\n2,nan,y,\n")
     assert found.columns == ("a",)
-    assert found.left_out == [("b", "the column holds no value")]
+    assert found.left_out == [("b", "the column contains no value")]
 
 
 def test_constant_columns_and_one_finding_are_fine_here():
@@ -135,7 +135,7 @@ def test_ways_of_writing_the_same(text):
         ("a,label\n1,x\n".encode("utf-16"), "UTF-16"),
         ("a,label\n1,caf\xe9\n".encode("latin-1"), "not written in UTF-8: line 2"),
         (b"\x89PNG\0\0\0", "binary data"),
-        ("a,b,label\n", "holds no row"),
+        ("a,b,label\n", "contains no row"),
         ("1,2,3\n4,5,6\n", "no header row"),
         ("a,a,label\n1,2,x\n", "two columns named 'a'"),
         (",a,label\n0,2,x\n1,2,x\n", "Column 1 of 't.csv' has no name"),
@@ -163,7 +163,7 @@ def test_the_hint_names_the_column_that_may_be_the_finding():
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.csv' is not there"):
+    with pytest.raises(BadInput, match=r"gone\.csv' does not exist"):
         read_table(tmp_path / "gone.csv")
     with pytest.raises(BadInput, match="not a plain file"):
         read_table(str(tmp_path))

@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.library.importers.referenced_scans import Scan, Scans, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT, Reporter
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, image, save
@@ -17,12 +17,12 @@ from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, image, save
 SERIES = f"{ROOT}.2"
 
 
-def found_in(folder: Path, reporter: Reporter = SILENT) -> Scans:
+def found_in(folder: Path, reporter: Reporter = SILENT) -> ScanIndex:
     with Source.open(folder) as source:
         return find_scans(source, source.entries(), reporter)
 
 
-def reasons(scans: Scans) -> dict[str, tuple[str, bool]]:
+def reasons(scans: ScanIndex) -> dict[str, tuple[str, bool]]:
     return {one.path: (one.reason, one.failed) for one in scans.rejected}
 
 
@@ -122,8 +122,8 @@ def test_of_two_volumes_neither_has_the_name_of_the_file(tmp_path):
     np.savez(tmp_path / "P1.npz", prone=grey(), supine=grey())
     scans = found_in(tmp_path)
     assert [(scan.member, scan.spacing) for scan in scans.found] == [("prone", None), ("supine", None)]
-    assert scans.named("P1.npz") is None
-    found = scans.named("P1!supine")
+    assert scans.find("P1.npz") is None
+    found = scans.find("P1!supine")
     assert found is not None
     assert found.member == "supine"
 
@@ -191,8 +191,8 @@ def test_looking_for_scans_can_be_cancelled(tmp_path):
 # Names
 
 
-def scans_of(*scans: Scan) -> Scans:
-    out = Scans()
+def scans_of(*scans: Scan) -> ScanIndex:
+    out = ScanIndex()
     for scan in scans:
         out.add(scan)
     return out
@@ -202,16 +202,16 @@ def test_a_scan_is_found_by_any_of_its_names_however_they_are_written():
     scan = Scan("a/B.npz", ("a/B.npz", "B", "b"))
     scans = scans_of(scan)
     for name in (" a/B.npz ", "A\\b.NPZ", "./a/b.npz", "b"):
-        assert scans.named(name) is scan
-    assert scans.named("c") is None
+        assert scans.find(name) is scan
+    assert scans.find("c") is None
 
 
 def test_the_first_name_that_any_scan_has_decides():
     one, two = Scan("1", ("one", "same")), Scan("2", ("two", "same"))
     scans = scans_of(one, two)
-    assert scans.named("none", "two", "one") is two
+    assert scans.find("none", "two", "one") is two
     with pytest.raises(BadInput, match="'same' may mean 2 scans"):
-        scans.named("same")
+        scans.find("same")
 
 
 def test_files_that_gave_no_case_are_told_once():
@@ -241,6 +241,6 @@ def test_a_position_in_a_series_is_that_of_the_patient(tmp_path):
 
 
 def test_without_a_spacing_there_is_no_position():
-    with pytest.raises(BadInput, match="'a' does not tell its spacing") as caught:
+    with pytest.raises(BadInput, match="'a' has no spacing") as caught:
         Scan("a", ("a",)).voxel_of(0, 0, 0)
     assert "spacing" in caught.value.hint

@@ -182,7 +182,7 @@ def test_a_library_within_the_folder_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("gone", None, "is not there"),
+        ("gone", None, "does not exist"),
         ("cut.zip", b"PK\x03\x04 and no more", "not a zip archive"),
         ("text.zip", b"hello", "not a zip archive"),
         ("empty.zip", b"", "not a zip archive"),

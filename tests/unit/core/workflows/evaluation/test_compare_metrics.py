@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from semblance.core.errors import BadArguments
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
@@ -116,8 +116,8 @@ def test_every_case_is_asked_as_judgements_refine_its_metric(library):
     refined = Search("plain", Query(case=case), ledger="mine")
     nothing = disagreements(library, "plain", refined)
     assert nothing.mean_shared == 1.0
-    judgements = [Judgement(Kind.ALIKE, case, far) for far in plain[-8:]]
-    judgements += [Judgement(Kind.NOT_ALIKE, case, near) for near in plain[:8]]
+    judgements = [Judgement(JudgementKind.ALIKE, case, far) for far in plain[-8:]]
+    judgements += [Judgement(JudgementKind.NOT_ALIKE, case, near) for near in plain[:8]]
     open_metric(library, "plain").ledger("mine").add(judgements)
     found = disagreements(library, "plain", refined)
     assert found.mean_shared < 1.0
@@ -151,7 +151,7 @@ def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, m
             assert line.other == 1
     line = next(line for line in disagreements(library, "plain", "learnt").lines if line.case_id == case)
     assert line.shared == both.shared(10)
-    every = compare_metrics(library, "plain", "learnt", Query(case=case), fold_duplicates=False)
+    every = compare_metrics(library, "plain", "learnt", Query(case=case), group_duplicates=False)
     assert copy in [line.row for line in every.left]
 
 

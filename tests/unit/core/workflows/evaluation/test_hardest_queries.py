@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.evaluation.hardest_queries import hardest_queries
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric

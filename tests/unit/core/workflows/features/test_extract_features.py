@@ -15,6 +15,7 @@ from semblance.core.imaging import open_image
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features import extract_features as module
+from semblance.core.workflows.features import measuring_order
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
@@ -158,7 +159,7 @@ def test_a_image_that_is_away_is_tried_again(library, images):
     images.rename(images.with_name("unplugged"))
     result = extract_features(library, QUICK)
     assert (result.extracted, len(result.failed)) == (0, 12)
-    assert "is not there" in result.failed[0]["reason"]
+    assert "does not exist" in result.failed[0]["reason"]
     images.with_name("unplugged").rename(images)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed) == (12, [])
@@ -214,14 +215,14 @@ def test_a_machine_on_which_every_worker_ends_is_told(library, here):
 
 
 def test_few_cases_are_shared_out(library, here, monkeypatch):
-    monkeypatch.setattr(module, "STEP", 2)
+    monkeypatch.setattr(measuring_order, "STEP", 2)
     extract_features(library, QUICK, workers=3)
     assert here.handed_out == [4, 4, 4]
 
 
 @pytest.mark.parametrize("after", [1, 3])
 def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
-    monkeypatch.setattr(module, "STEP", 2)
+    monkeypatch.setattr(measuring_order, "STEP", 2)
     listening = Listening(cancel_after=after)
     with pytest.raises(Cancelled):
         extract_features(library, QUICK, workers=6, reporter=listening)
@@ -240,9 +241,9 @@ def test_cancelling_ends_the_processes(library):
 def test_two_programs_extracting_at_once_leave_every_case_once(library):
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from semblance.core.workflows.features import extract_features as module\n"
+        "from semblance.core.workflows.features import extract_features as module, measuring_order\n"
         "if __name__ == '__main__':\n"
-        "    module.STEP = 2\n"
+        "    measuring_order.STEP = 2\n"
         "    sys.stdin.readline()\n"
         f"    print(module.extract_features(Path(sys.argv[1]), '{QUICK}', workers=2).extracted)\n"
     )
@@ -281,7 +282,7 @@ def test_a_table_is_copied(tmp_path):
     )
     (tmp_path / "t.csv").write_text("a,c,label\n1,2,x\n3,40,y\n")
     import_source(tmp_path / "t.csv", library)
-    with pytest.raises(BadArguments, match=r"'raw' was made otherwise.*--name"):
+    with pytest.raises(BadArguments, match=r"'raw' has another extractor.*--name"):
         extract_features(library, "raw")
     assert extract_features(library, "raw", name="raw 2").extracted == 2
 

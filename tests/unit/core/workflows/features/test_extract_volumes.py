@@ -12,8 +12,8 @@ from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
-from semblance.core.library import open_library
 from semblance.core.library.content_hashes import content_hash, content_of_volume
+from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Cancelled
 from semblance.core.workflows.features import extract_features, open_volumes
 from semblance.core.workflows.library.import_source import import_source

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.suitable_extractors import extractor_suitabilities, suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot

@@ -106,7 +106,7 @@ def test_no_case_tells_who_the_patient_is(tree, tmp_path):
     assert planted_in(json.dumps(result.to_json() | {"failed": [], "ignored": []})) == []
     told = " ".join(result.notes)
     assert "patient ids and UIDs are replaced by codes" in told
-    assert "Left out, for they may tell who a patient is: patient_name." in told
+    assert "Left out because they may identify a patient: patient_name." in told
 
 
 def test_importing_again_gives_the_same_codes_and_another_library_others(tree, tmp_path):

@@ -12,7 +12,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library import import_source as workflow
-from semblance.core.workflows.library.file_reader import BEING_READ
+from semblance.core.workflows.library.file_reader import INCOMPLETE_STAMP
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pattern, png_claiming
 from tests.helpers.images import striped_folder
@@ -30,7 +30,7 @@ def give_numbers(library: Path) -> None:
 def waiting(library: Path) -> list[str]:
     """Ids of cases without numbers."""
     with Library.open(library) as opened:
-        rows = opened.features.waiting(opened.features.get(None), images=True)
+        rows = opened.features.cases_to_extract(opened.features.get(None), images=True)
         return [details.case_id for details in opened.catalogue.details(rows.tolist()).values()]
 
 
@@ -192,7 +192,7 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
     assert (again.added, again.unchanged) == (0, len(usable))
     assert (again.failed, again.ignored) == (result.failed, result.ignored)
     with Library.open(library) as opened:
-        kept = {path: (state, reason) for _, path, state, reason in opened.catalogue.not_read()}
+        kept = {path: (state, reason) for _, path, state, reason in opened.catalogue.files_without_cases()}
     assert set(kept) == set(told)
     assert kept["empty.png"] == ("failed", "The file is empty (0 bytes).")
 
@@ -214,7 +214,7 @@ def test_a_failed_file_is_tried_again_and_forgotten_once_it_is_gone(images, libr
     result = import_source(images, library)
     assert (result.failed, result.missing) == ([], ["level/bad.png"])
     with Library.open(library) as opened:
-        states = [(path, state) for _, path, state, _ in opened.catalogue.not_read()]
+        states = [(path, state) for _, path, state, _ in opened.catalogue.files_without_cases()]
     assert states == [("labels.csv", "ignored"), ("level/bad.png", "missing")]
 
 
@@ -229,7 +229,7 @@ def test_what_never_gave_a_case_is_forgotten_with_its_file(images, library):
     result = import_source(images, library)
     assert counts(result) == (0, 12, 0, 0)
     with Library.open(library) as opened:
-        assert opened.catalogue.not_read() == []
+        assert opened.catalogue.files_without_cases() == []
 
 
 def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
@@ -237,9 +237,9 @@ def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
     (tmp_path / "words" / "a.txt").write_text("x")
     (tmp_path / "nothing").mkdir()
     for source, says in (
-        ("words", "holds nothing that can be imported"),
+        ("words", "contains nothing that can be imported"),
         ("nothing", "is empty"),
-        ("gone", "is not there"),
+        ("gone", "does not exist"),
     ):
         with pytest.raises(BadInput, match=says):
             import_source(tmp_path / source, library)
@@ -295,7 +295,7 @@ def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images,
         import_source(images, library, reporter=listening)
     reported = max(done for done, _, _ in listening.news)
     with Library.open(library) as opened:
-        cases, told = opened.summary()["cases"], len(opened.catalogue.not_read())
+        cases, told = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
     assert cases + told >= reported
     assert cases < 12
     result = import_source(images, library)
@@ -315,7 +315,7 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
         half = {r.case_id: r.content for r in opened.catalogue.all_cases()}
         assert 0 < sum(half[key] != before[key] for key in before) < 30
         (record,) = opened.catalogue.sources()
-        assert opened.catalogue.files(record)[""].stamp == BEING_READ
+        assert opened.catalogue.files(record)[""].stamp == INCOMPLETE_STAMP
     result = import_source(source, library)
     assert result.updated + result.unchanged == 30
     import_source(source, tmp_path / "fresh")

@@ -13,7 +13,7 @@ from pydicom import Dataset
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.limits import MAX_OBJECT_BYTES
-from semblance.core.imaging.zip_archive import open_plainly
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.library.importers.source import FolderSource
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.import_source import import_source
@@ -66,7 +66,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "was a file.png")
     monkeypatch.setattr("pathlib.Path.stat", lambda *_, **__: plain)
     with pytest.raises(BadInput, match="not a plain file"):
-        open_plainly(tmp_path / "was a file.png", "was a file.png")
+        open_regular_file(tmp_path / "was a file.png", "was a file.png")
 
 
 @posix_only
@@ -156,7 +156,7 @@ def test_files_that_disappear_grow_or_shrink_while_they_are_read(folder, tmp_pat
     assert result.added == 2
     reasons = failed(result)
     assert set(reasons) == {"gone.png", "shrinks.png", "becomes.png"}
-    assert "is not there" in reasons["gone.png"]
+    assert "does not exist" in reasons["gone.png"]
     again = import_source(folder, tmp_path / "lib")
     assert (again.added, again.unchanged) == (0, 2)
 

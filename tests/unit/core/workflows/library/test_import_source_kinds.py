@@ -113,7 +113,9 @@ def test_a_table_and_again(tmp_path, library):
     assert [item["path"] for item in result.failed] == ["t.csv:6"]
     with Library.open(library) as opened:
         made = opened.features.get("raw")
-        assert opened.features.waiting(made, images=False).tolist() == [opened.catalogue.row_of("t/c3")]
+        assert opened.features.cases_to_extract(made, images=False).tolist() == [
+            opened.catalogue.row_of("t/c3")
+        ]
 
 
 @pytest.mark.parametrize(

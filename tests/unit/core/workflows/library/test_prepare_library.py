@@ -10,6 +10,8 @@ from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features import measuring_order
+from semblance.core.workflows.features.measuring_order import measure_first
 from semblance.core.workflows.library import prepare_library as module
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.prepare_library import Preparation, prepare_library
@@ -19,6 +21,7 @@ from semblance.core.workflows.metrics.current_metric import current_metric, set_
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.images import striped_folder
 from tests.helpers.listening import Listening
 
 PLAIN = "raw + Euclidean"
@@ -242,3 +245,63 @@ def test_an_empty_library_is_refused(tmp_path):
     Library.create(tmp_path / "empty.semblance").close()
     with pytest.raises(BadInput, match="holds no cases"):
         prepare_library(tmp_path / "empty.semblance")
+
+
+class _Impatient(Listening):
+    """Asks for a ranking whenever something was measured, and for cases to be measured first."""
+
+    def __init__(self, library, query):
+        super().__init__()
+        self.library, self.query, self.rankings = library, query, []
+
+    def partial(self, result):
+        super().partial(result)
+        if result.provisional:
+            found = nearest_cases(self.library, result.current, Query(case=self.query), k=5)
+            self.rankings.append((found.compared, found.cases, found.ranked[0].case_id))
+
+
+def test_cases_are_ranked_while_the_rest_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring_order, "STEP", 4)
+    monkeypatch.setattr(module, "suitable_extractors", lambda library: ["pixels"])
+    library = tmp_path / "lib.semblance"
+    import_source(striped_folder(tmp_path / "images", n=48), library)
+    with Library.open(library) as opened:
+        last = opened.catalogue.all_cases()[-1]
+    measure_first(library, [last.id])
+    impatient = _Impatient(library, last.case_id)
+    done = prepare_library(library, workers=1, reporter=impatient)
+    among = [compared for compared, _, _ in impatient.rankings]
+    assert among[0] == 3  # the query was measured with the first four
+    assert among == sorted(among)
+    assert among[-1] == 47
+    assert {cases for _, cases, _ in impatient.rankings} == {48}
+    provisional = [news for news in impatient.partials if news.provisional]
+    assert {news.current for news in provisional} == {"pixels + Euclidean"} == {done.metrics[0].name}
+    assert not done.provisional
+    with Library.open(library) as opened:
+        assert opened.metric("pixels + Euclidean").scores is not None
+
+
+def test_a_preparation_cancelled_while_it_measures_leaves_a_ranking(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring_order, "STEP", 4)
+    monkeypatch.setattr(module, "suitable_extractors", lambda library: ["pixels"])
+    library = tmp_path / "lib.semblance"
+    import_source(striped_folder(tmp_path / "images", n=48), library)
+
+    class Ending(Listening):
+        def check_cancelled(self):
+            if any(news.extracted for news in self.partials):
+                raise Cancelled
+
+    with pytest.raises(Cancelled):
+        prepare_library(library, workers=1, reporter=Ending())
+    with Library.open(library) as opened:
+        measured = opened.features.cases_of(opened.features.get("pixels"))
+        case = next(r.case_id for r in opened.catalogue.all_cases() if r.id not in measured)
+    # A case whose turn has not come is measured when it is the query.
+    ranked = nearest_cases(library, current_metric(library), Query(case=case))
+    assert ranked.compared == len(measured) < 48
+    done = prepare_library(library)
+    assert done.extracted == 48
+    assert current_metric(library) in [metric.name for metric in done.metrics]

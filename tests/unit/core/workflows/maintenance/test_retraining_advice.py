@@ -45,10 +45,10 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
     [
         ({}, "clicks", "make it again from its judgements"),
         ({}, "from tomorrow", "this version has no learner 'from tomorrow'"),
-        ({}, "bdm_v", "Import its file again where it came from one, or train it again as far as"),
+        ({}, "bdm_v", "If it was imported, import its file again. Otherwise train it again with"),
         ({"asked": {}}, "bdm_v", r"\(semblance train LIB --learner bdm_v --name 'mine 30 %'\)"),
         ({"asked": {}, "slider": {"name": "mine", "place": 30}}, "bdm_v", "--name mine --slider"),
-        ({"asked": "odd", "parameters": [], "split": 3}, "bdm_v", "as far as its card tells how"),
+        ({"asked": "odd", "parameters": [], "split": 3}, "bdm_v", "with the settings on its card"),
         ({"asked": {"steps": "none", "else": "x"}}, "bdm_v", r"--steps none\)"),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
     for repair in (False, True):
         result = verify_library(library, repair=repair)
         assert parts_of(result) == ["catalogue"]
-        assert result.open_harm
+        assert result.unrepaired_problems
         assert file.read_bytes() == b"not a database at all" * 500
         assert ("--repair" in result.findings[0].remedy) is not repair
         assert result.works == ["Nothing else can be verified while the catalogue is damaged."]
@@ -66,9 +66,9 @@ def test_rows_whose_text_is_damaged_are_named_and_saved(library):
     assert [f.says for f in found.findings] == [
         "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
     ]
-    assert found.open_harm
+    assert found.unrepaired_problems
     repaired = verify_library(library, repair=True)
-    assert repaired.open_harm == []
+    assert repaired.unrepaired_problems == []
     assert repaired.findings[0].repaired.startswith("1 rows can be read again, 1 were removed")
     assert (Path(repaired.moved_to) / CATALOGUE).is_file()
     assert verify_library(library).findings == []
@@ -90,7 +90,7 @@ def test_rows_that_point_to_nothing_are_taken_out(library):
     assert parts_of(result) == ["catalogue rows"]
     repaired = verify_library(library, repair=True)
     assert parts_of(repaired) == ["catalogue rows", "catalogue rows"]
-    assert repaired.open_harm == []
+    assert repaired.unrepaired_problems == []
     assert verify_library(library).findings == []
     assert len(stored_features(library)[0]) == CASES - 1
 
@@ -101,7 +101,7 @@ def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_repaired(libr
         connection.execute(f"UPDATE meta SET value = '{schema.VERSION + 1}' WHERE key = 'schema'")
     before = tables_of(library)
     for repair in (False, True):
-        with pytest.raises(BadInput, match=r"made by a newer Semblance"):
+        with pytest.raises(BadInput, match=r"made by a newer version of Semblance"):
             verify_library(library, repair=repair)
     assert tables_of(library) == before
 

@@ -3,17 +3,20 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.features.encoder import model_file
 from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
 from semblance.core.workflows.maintenance.verify_library import verify_library
@@ -52,7 +55,7 @@ def flip(file: Path, at: float = 0.5) -> None:
 def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
     before = tables_of(library)
     result = verify_library(library)
-    assert (result.findings, result.open_harm, result.moved_to) == ([], [], "")
+    assert (result.findings, result.unrepaired_problems, result.moved_to) == ([], [], "")
     assert result.checked == {
         "catalogues": 1,
         "images": CASES,
@@ -65,7 +68,7 @@ def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
     assert "Metric 'plain'." in result.works
     assert verify_library(library, repair=True).findings == []
     assert tables_of(library) == before
-    assert not (library / repair_library.ASIDE).exists()
+    assert not (library / repair_library.DAMAGED_FOLDER).exists()
 
 
 def test_what_is_no_library_is_refused(tmp_path):
@@ -93,14 +96,17 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     result = verify_library(library)
     assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
-    assert f"{CASES} of {CASES} cases have no numbers" in result.findings[0].says
+    assert f"{CASES} of {CASES} cases have no features" in result.findings[0].says
     assert "Metric 'plain'." in result.works
     repaired = verify_library(library, repair=True)
-    assert (repaired.open_harm, repaired.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
+    assert (repaired.unrepaired_problems, repaired.findings[0].repaired) == (
+        [],
+        f"{CASES} cases were extracted again.",
+    )
     again, values = stored_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
-    kept = list((library / repair_library.ASIDE).rglob("c/0/0"))
+    kept = list((library / repair_library.DAMAGED_FOLDER).rglob("c/0/0"))
     assert len(kept) == (0 if damage == "gone" else 1)
     assert verify_library(library).findings == []
 
@@ -112,7 +118,7 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     result = verify_library(library, repair=True)
     assert parts_of(result) == ["images", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
-    assert len(result.open_harm) == 2
+    assert len(result.unrepaired_problems) == 2
     assert len(stored_features(library)[0]) == CASES - 1
 
 
@@ -130,9 +136,9 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
         description.unlink()
     result = verify_library(library)
     assert parts_of(result) == ["features"]
-    assert "the description of its numbers is lost or damaged" in result.findings[0].says
+    assert "the description of its features is lost or damaged" in result.findings[0].says
     repaired = verify_library(library, repair=True)
-    assert "All its numbers are there" in repaired.findings[0].repaired
+    assert "All its features can be read" in repaired.findings[0].repaired
     np.testing.assert_array_equal(stored_features(library)[1], before)
     assert parts_of(verify_library(library)) == ([] if checked else ["features"])
 
@@ -142,8 +148,8 @@ def test_numbers_without_check_sums_are_told_without_alarm(library):
     make_before_sums(library, before)
     result = verify_library(library)
     assert [finding.harm for finding in result.findings] == [False]
-    assert "made before numbers had checksums" in result.findings[0].says
-    assert result.open_harm == []
+    assert "made before features had checksums" in result.findings[0].says
+    assert result.unrepaired_problems == []
 
 
 def test_a_damaged_metric_is_named_and_its_card_kept(library):
@@ -163,7 +169,7 @@ def test_a_damaged_metric_is_named_and_its_card_kept(library):
     repaired = verify_library(library, repair=True)
     assert repaired.findings[0].repaired == "The same metric was found in aaaa.metric."
     assert file.read_bytes() == whole
-    assert repaired.open_harm == []
+    assert repaired.unrepaired_problems == []
 
 
 def test_another_metric_in_its_place_is_noticed(library):
@@ -173,7 +179,7 @@ def test_another_metric_in_its_place_is_noticed(library):
     shutil.copy(other, plain)
     result = verify_library(library)
     assert [f.says for f in result.findings] == [
-        "Metric 'plain' cannot be used: It holds another metric than the catalogue says."
+        "Metric 'plain' cannot be used: It contains another metric than the catalogue states."
     ]
 
 
@@ -185,11 +191,11 @@ def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(lib
     whole = one.read_bytes(), two.read_bytes()
     one.write_bytes(whole[1])
     two.write_bytes(whole[0])
-    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
+    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* contains another metric"):
         nearest_cases(library, "other", Query(case))
     close_loaded_metrics()
-    assert [f.part for f in verify_library(library).open_harm] == ["metric", "metric"]
-    assert verify_library(library, repair=True).open_harm == []
+    assert [f.part for f in verify_library(library).unrepaired_problems] == ["metric", "metric"]
+    assert verify_library(library, repair=True).unrepaired_problems == []
     assert (one.read_bytes(), two.read_bytes()) == whole
     assert verify_library(library).findings == []
 
@@ -227,7 +233,7 @@ def test_missing_and_changed_images_are_told_apart(library):
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 0
     shutil.rmtree(library.parent / "images")
     result = verify_library(library)
-    assert f"its images are no longer there ({CASES} files)" in result.findings[0].says
+    assert f"its images are missing ({CASES} files)" in result.findings[0].says
 
 
 def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):
@@ -257,13 +263,15 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     place.replace(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "elsewhere") if kind == "link" else os.mkfifo(place)
     found = verify_library(library)
-    assert [(f.part, f.path) for f in found.open_harm] == [("link", place.relative_to(library).as_posix())]
-    assert found.works == ["Nothing else was verified because of it."]
+    assert [(f.part, f.path) for f in found.unrepaired_problems] == [
+        ("link", place.relative_to(library).as_posix())
+    ]
+    assert found.works == ["Because of this, nothing else was verified."]
     back_up(library, tmp_path / "b.zip")
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert not [name for name in archive.namelist() if name.startswith(inside)]
     repaired = verify_library(library, repair=True)
-    assert repaired.open_harm == []
+    assert repaired.unrepaired_problems == []
     assert verify_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
     assert len(stored_features(library)[0]) == CASES
@@ -275,11 +283,11 @@ def test_what_may_not_be_read_is_not_taken_for_damaged(library, monkeypatch, ins
     monkeypatch.setattr(os, "access", lambda path, mode: path != library / inside and access(path, mode))
     before = tables_of(library)
     for repair in (False, True):
-        (found,) = verify_library(library, repair=repair).open_harm
+        (found,) = verify_library(library, repair=repair).unrepaired_problems
         assert (found.part, found.path) == ("permissions", inside)
         assert found.says == f"You may not read {inside}."
     assert tables_of(library) == before
-    assert not (library / repair_library.ASIDE).exists()
+    assert not (library / repair_library.DAMAGED_FOLDER).exists()
 
 
 def test_folders_in_place_of_derived_files_are_repaired(library):
@@ -287,5 +295,20 @@ def test_folders_in_place_of_derived_files_are_repaired(library):
         file.unlink()
         file.mkdir()
         (file / "x").touch()
-    assert verify_library(library, repair=True).open_harm == []
+    assert verify_library(library, repair=True).unrepaired_problems == []
     assert verify_library(library).findings == []
+
+
+def test_the_encoder_is_checked_where_features_are_its_own(library, monkeypatch):
+    says = "The encoder gives the numbers it must."
+    assert says not in verify_library(library).works
+    extract_features(library, "encoder", workers=1)
+    sound = verify_library(library)
+    assert says in sound.works
+    assert sound.open_harm == []
+    wrong = replace(model_file.SETTINGS, deviation=(127.0,) * 3)
+    monkeypatch.setattr(model_file, "SETTINGS", wrong)
+    (problem,) = verify_library(library).open_harm
+    assert problem.part == "encoder"
+    assert "wrong numbers" in problem.says
+    assert problem.remedy

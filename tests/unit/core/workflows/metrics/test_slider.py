@@ -116,7 +116,7 @@ def test_progress_counts_all_steps(tmp_path):
 
 def test_a_library_without_findings_is_refused(tmp_path):
     library = table_library(tmp_path, n=20)
-    with Library.open(library) as opened, opened.catalogue.writing() as connection:
+    with Library.open(library) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding=NULL")
     with pytest.raises(BadInput, match="no findings"):
         prepare_slider(library, REQUEST)

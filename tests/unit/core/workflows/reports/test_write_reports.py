@@ -96,7 +96,7 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
-    search = search_of(strength=0.7, fold_duplicates=False, like=(Query(case="t/c5"),))
+    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),))
     judged = refine_metric.judge(
         table,
         search,
@@ -165,11 +165,11 @@ def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
 
 def test_a_metric_or_case_that_is_gone_is_told(table, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
-    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+    with Library.open(table) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET case_id='t/moved' WHERE case_id='t/c0'")
     with pytest.raises(BadInput, match="A case of"):
         reopen_report(table, out)
-    with Library.open(table) as opened, opened.catalogue.writing() as connection:
+    with Library.open(table) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE metrics SET name='other'")
     with pytest.raises(BadInput, match="The metric of"):
         reopen_report(table, out)
@@ -200,7 +200,7 @@ def test_what_no_report_can_take_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no logo"):
         read_logo(tmp_path / "gone.png")
     (tmp_path / "text.png").write_text("no image")
-    with pytest.raises(BadInput, match="no PNG or JPEG"):
+    with pytest.raises(BadInput, match="not a PNG or JPEG"):
         read_logo(tmp_path / "text.png")
     Image.new("L", (5000, 10)).save(tmp_path / "wide.png")
     with pytest.raises(BadInput, match="5000 x 10"):

@@ -30,7 +30,7 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, judge, likeness_judgement
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -133,11 +133,22 @@ def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path
 def test_a_refined_ranking_has_counts_only(table):
     request = Search("plain", Query("t/c0"), "mine")
     assert rank_cases(table, request).result.vote.calibrated
-    liked = rank_cases(table, request).result.ranked[3].case_id
-    asked = judge(table, request, [likeness_judgement(request, liked, True)])
+    first, *_, liked = (line.case_id for line in rank_cases(table, request, k=4).result.ranked)
+    asked = judge(table, request, [comparison_judgement(request, liked, first)])
     assert asked.result.vote.why_not == REFINED
     assert sum(asked.result.counts.values()) == 10
     assert not rank_cases(table, request).result.vote.calibrated
+
+
+def test_marks_have_no_part_in_the_estimate(table):
+    request = Search("plain", Query("t/c0"), "mine")
+    before = rank_cases(table, request, k=30).result
+    marked = [line.case_id for line in before.ranked[5:25:2]]
+    judgements = [likeness_judgement(request, case, n % 2 == 0) for n, case in enumerate(marked)]
+    after = judge(table, request, judgements, k=30).result
+    assert [line.case_id for line in after.ranked[:10]] != [line.case_id for line in before.ranked[:10]]
+    assert after.vote.calibrated
+    assert (after.vote, after.counts) == (before.vote, before.counts)
 
 
 def test_a_ranking_without_some_features_has_counts_only_and_says_so(table):
@@ -186,18 +197,18 @@ def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
 def test_the_rate_is_that_of_the_librarys_own_cases(table):
     for rate in (0.0, 0.05, 0.2):
         said = [
-            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, unusual=rate).no_good_match
+            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, no_match_rate=rate).no_good_match
             for n in range(200)
         ]
         assert np.mean(said) == pytest.approx(rate, abs=0.01)
 
 
 def test_a_refined_search_can_have_no_good_match(table):
-    request = Search("plain", Query("t/c0"), "mine", unusual=0.1)
+    request = Search("plain", Query("t/c0"), "mine", no_match_rate=0.1)
     liked = rank_cases(table, request).result.ranked[3].case_id
     judge(table, request, [likeness_judgement(request, liked, True)])
     found = [
-        rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", unusual=0.1), k=1).result
+        rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", no_match_rate=0.1), k=1).result
         for n in range(200)
     ]
     assert all(one.usual_distance is not None for one in found)
@@ -245,7 +256,7 @@ def names(cases) -> list[str]:
 
 def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
     folded = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30)
-    plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, fold_duplicates=False)
+    plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, group_duplicates=False)
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
     assert twins <= set(names(plain.ranked))
     (stays,) = twins & set(names(folded.ranked))
@@ -263,7 +274,7 @@ def test_look_alikes_with_the_other_finding_are_folded_too(made):
 
     def most(fold: bool) -> int:
         queries = [Query(f"images/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
-        found = [nearest_cases(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
+        found = [nearest_cases(made, "plain", query, k=3, group_duplicates=fold).others for query in queries]
         return max(len(twins & set(names(others))) for others in found)
 
     assert (most(fold=False), most(fold=True)) == (3, 1)

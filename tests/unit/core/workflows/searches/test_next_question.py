@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import LONG, SHORT, Answer
+from semblance.core.searches.questions import FEW_QUESTIONS, MANY_QUESTIONS, Answer
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import next_question
 from semblance.core.workflows.searches.rank_cases import rank_cases
@@ -68,21 +68,21 @@ def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table
     with Library.open(table, writable=False) as opened:
         trained = set(opened.metric("plain").training.tolist())
         cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
-    for _ in range(3 * SHORT):
+    for _ in range(3 * FEW_QUESTIONS):
         one = next_question.next_question_anywhere(table, request, about=about)
         assert {one.first, one.second} <= cases - {one.query}
         about = one.query
         asked_about.append(about)
         next_question.answer_question(table, request, one, Answer.NEITHER)
     assert asked_about[0] == "t/c0"
-    assert set(asked_about[SHORT:]) <= cases
+    assert set(asked_about[FEW_QUESTIONS:]) <= cases
     assert len(set(asked_about)) >= 2
-    assert max(asked_about.count(query) for query in asked_about) < LONG
+    assert max(asked_about.count(query) for query in asked_about) < MANY_QUESTIONS
 
 
 def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
     request, findings = request_for(), finding_of(table)
-    for _ in range(5 * SHORT):
+    for _ in range(5 * FEW_QUESTIONS):
         one = next_question.next_question_anywhere(table, request)
         assert one.query == "t/c0"
         kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))

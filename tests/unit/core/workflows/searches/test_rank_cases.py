@@ -157,7 +157,7 @@ def test_copies_are_folded_into_one(images):
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]
     assert first.alike == 1
     assert result.near_duplicates == 1
-    unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, fold_duplicates=False)
+    unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, group_duplicates=False)
     assert {original, copy} <= set(ids(unfolded))
     own = nearest_cases(images, "plain", Query(original), k=100)
     assert copy not in ids(own)
@@ -198,7 +198,7 @@ def test_a_image_that_cannot_be_read_is_told(images, tmp_path):
     (tmp_path / "bad.png").write_bytes(b"no image")
     with pytest.raises(BadInput, match=r"bad\.png"):
         nearest_cases(images, "plain", Query(image=tmp_path / "bad.png"))
-    with pytest.raises(BadInput, match=r"gone\.png' is not there"):
+    with pytest.raises(BadInput, match=r"gone\.png' does not exist"):
         nearest_cases(images, "plain", Query(image=tmp_path / "gone.png"))
 
 
@@ -207,7 +207,7 @@ def test_cases_whose_image_is_missing_still_answer(images):
     import_source(images.parent / "images", images)
     result = nearest_cases(images, "plain", Query("images/level/p000.png"), k=100)
     assert result.ranked
-    with pytest.raises(BadInput, match="is not there"):
+    with pytest.raises(BadInput, match="does not exist"):
         nearest_cases(images, "plain", Query("images/level/p000.png", region=Region(0, 0, 9, 9)))
 
 

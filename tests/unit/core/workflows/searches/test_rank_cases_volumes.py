@@ -7,7 +7,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region
-from semblance.core.library import open_library
+from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

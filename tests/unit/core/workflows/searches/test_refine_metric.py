@@ -15,8 +15,8 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.reports.card_facts import card_facts
-from semblance.core.searches.contradictions import Reason
-from semblance.core.searches.judgement import Kind
+from semblance.core.searches.contradictions import ContradictionReason
+from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.score_metric import score_metric
@@ -62,7 +62,7 @@ def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, met
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_shifts_are_counted_from_the_ranking_that_was_seen_before_the_first_click(table, metric):
-    request = dataclasses.replace(request_for(metric), fold_duplicates=False)
+    request = dataclasses.replace(request_for(metric), group_duplicates=False)
     before = ranked(rank_cases(table, request, k=200))
     said = [likeness_judgement(request, before[-1 - n], n % 2 == 0) for n in range(6)]
     refined = refine_metric.judge(table, request, said, k=200)
@@ -108,7 +108,7 @@ def test_a_click_lays_nothing_out_anew(table):
     refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
     refine_metric.undo(table, request)
     assert open_refinement(table, "plain") is session
-    with Library.open(table) as other, other.catalogue.writing() as connection:
+    with Library.open(table) as other, other.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
     assert open_refinement(table, "plain") is not session
 
@@ -136,10 +136,10 @@ def test_what_disagrees_is_told_with_its_clicks(table):
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c9", False)],
     )
     (told,) = refined.contradictions
-    assert told.reason == Reason.BOTH_WAYS
+    assert told.reason == ContradictionReason.BOTH_WAYS
     assert told.entries == tuple(entry.id for entry in refined.entries)
     own = refine_metric.judge(table, request, [likeness_judgement(request, "t/c1", False)])
-    assert Reason.OWN_PATIENT in {one.reason for one in own.contradictions}
+    assert ContradictionReason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
 
 def test_bad_clicks_are_refused_and_not_kept(table):
@@ -155,12 +155,12 @@ def test_bad_clicks_are_refused_and_not_kept(table):
     assert rank_cases(table, request).entries == ()
     city = request_for("city")
     with pytest.raises(BadInput, match="no coordinates"):
-        refine_metric.judge(table, city, [likeness_judgement(city, "t/c3", True)])
+        refine_metric.judge(table, city, [comparison_judgement(city, "t/c3", "t/c5")])
     assert rank_cases(table, city).entries == ()
 
 
 def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
-    refine_metric.judge(table, request_for(), [likeness_judgement(request_for(), "t/c9", True)])
+    refine_metric.judge(table, request_for(), [comparison_judgement(request_for(), "t/c9", "t/c4")])
     asked = rank_cases(table, request_for("city"))
     assert ranked(asked) == [line.case_id for line in nearest_cases(table, "city", Query(case="t/c0")).ranked]
     assert len(asked.entries) == 1
@@ -220,12 +220,13 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     assert "ann" not in [
         word for fact in card_facts(MetricCard.from_json(card)) for word in fact.value.split()
     ]
+    session = open_refinement(table, "plain")
+    taught = session.embedded(np.arange(len(session.loaded.rows)), refined.entries, 1.0)
+    query = session.place_of("t/c0")
+    away = {session.case_at(place): ((row - taught[query]) ** 2).sum() for place, row in enumerate(taught)}
     found = nearest_cases(table, "better", Query(case="t/c0"))
-    assert [line.case_id for line in found.ranked] == ranked(refined)
     np.testing.assert_allclose(
-        [line.distance for line in found.ranked],
-        [line.distance for line in refined.result.ranked],
-        rtol=1e-9,
+        [line.distance for line in found.ranked], [away[line.case_id] for line in found.ranked]
     )
     with Library.open(table) as opened:
         record = opened.metric("better")
@@ -250,8 +251,8 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
         refine_metric.judge(images, request, [comparison_judgement(request, cases[-1], cases[1])])
     trim_loaded_metrics()
     last = rank_cases(images, request)
-    assert len({entry.judgement.asked for entry in last.entries}) == 3
-    assert {entry.judgement.kind for entry in last.entries} == {Kind.CLOSER}
+    assert len({entry.judgement.query_key for entry in last.entries}) == 3
+    assert {entry.judgement.kind for entry in last.entries} == {JudgementKind.CLOSER}
     outside.unlink()
     trim_loaded_metrics()
     gone = rank_cases(images, request)
@@ -261,7 +262,7 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
 def test_desks_stay_current_only_through_own_writes(table):
     """A write by somebody else in the meantime is not passed over."""
     loaded = open_metrics_module.open_metric(table, "plain")
-    with Library.open(table) as other, other.catalogue.writing() as connection:
+    with Library.open(table) as other, other.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
     with open_metrics_module.without_reload(table):
         pass
@@ -285,8 +286,8 @@ def test_a_change_of_mind_takes_the_place_of_the_first_click(table):
     changed = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", False)], instead=[first])
     assert changed.contradictions == ()
     assert [(entry.judgement.kind, entry.undone is None) for entry in changed.entries] == [
-        (Kind.ALIKE, False),
-        (Kind.NOT_ALIKE, True),
+        (JudgementKind.ALIKE, False),
+        (JudgementKind.NOT_ALIKE, True),
     ]
     with pytest.raises(BadArguments, match="no judgement 999"):
         refine_metric.judge(table, search, [likeness_judgement(search, "t/c8", True)], instead=[999])

@@ -11,7 +11,7 @@ from PIL import Image
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features
@@ -39,7 +39,7 @@ def _search(library, metric="plain"):
 
 def _judge(library, search, *cases):
     ledger = open_metric(library, search.metric).ledger(search.ledger)
-    ledger.add([Judgement(Kind.ALIKE, search.query.case, case) for case in cases])
+    ledger.add([Judgement(JudgementKind.ALIKE, search.query.case, case) for case in cases])
 
 
 def _execute(library, statement, *values):
@@ -54,7 +54,7 @@ def _forget_case(library, case):
 
 
 def test_a_search_comes_back_whole(library):
-    search = replace(_search(library), strength=0.7, fold_duplicates=False)
+    search = replace(_search(library), strength=0.7, group_duplicates=False)
     _judge(library, search, ranked(rank_cases(library, search, k=50))[40])
     asked = rank_cases(library, search, k=200)
     view = {"zoom": [2.5, 3.25, 4.125], "scroll": 17}

@@ -38,9 +38,9 @@ def order_by_hand(session, vector, left_out, open=0.0) -> list[str]:
     squared = session.space.start().opened(open).squared(apart)
     # What the metric cannot tell apart is in the order of all features alike.
     places = np.lexsort(((apart**2).sum(axis=1), squared))
-    patients = {session.patient_of(case) for case in left_out}
+    patients = {session.loaded.patient_of_case(case) for case in left_out}
     order = [session.case_at(place) for place in places]
-    return [case for case in order if session.patient_of(case) not in patients]
+    return [case for case in order if session.loaded.patient_of_case(case) not in patients]
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])

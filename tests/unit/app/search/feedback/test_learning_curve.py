@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.search.feedback.click_curve import LearningCurve
+from semblance.app.search.feedback.learning_curve import LearningCurve
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 from tests.helpers.showing import on_screen
 
@@ -18,7 +18,7 @@ def curve(qtbot) -> LearningCurve:
     return on_screen(qtbot, LearningCurve(), 280, 190)
 
 
-def test_it_grows_and_tells_its_last_point(curve) -> None:
+def test_curve_describes_its_last_point(curve) -> None:
     empty = curve.grab().toImage()
     curve.add(2, score(0.62))
     one = curve.grab().toImage()
@@ -28,14 +28,14 @@ def test_it_grows_and_tells_its_last_point(curve) -> None:
     assert curve.grab().toImage() != one != empty
 
 
-def test_judgements_taken_back_leave_no_points(curve) -> None:
+def test_undone_judgements_remove_points(curve) -> None:
     for judged in (2, 4, 6):
         curve.add(judged, score(0.6 + judged / 100))
     curve.add(4, score(0.64))
     assert sorted(curve.points) == [2, 4]
 
 
-def test_it_says_why_there_is_nothing(curve) -> None:
+def test_empty_curve_shows_the_reason(curve) -> None:
     curve.add(2, score(0.62))
     curve.clear("Nothing is held out.")
     assert not curve.points

@@ -1,9 +1,9 @@
-"""What is known of why a target is missed; shown on the page where it is."""
+"""Known reasons for missed targets. The page shows them beside the target."""
 
 from __future__ import annotations
 
 #: Slower than asked, by the beginning of a contender's title.
-SLOW: dict[str, str] = {
+SLOW_REASONS: dict[str, str] = {
     "BDM": (
         "It learns 200 bits; 100 rank worse where there are many findings. Where findings are hard to tell "
         "apart nearly every case ends in a cell of its own, and a round then costs what a product of n x n "
@@ -30,7 +30,7 @@ SLOW: dict[str, str] = {
 }
 
 #: Below the reference value, by the beginning of a reference's key.
-SHORT: dict[str, str] = {
+SHORTFALL_REASONS: dict[str, str] = {
     "bdm, builtin:breast_cancer": (
         "The reference does not say which breast table; its Euclidean value, 92.3, fits the diagnostic "
         "one (here 91.6; breast_cancer_original 95.1). The gain over Euclidean is 4.0 here and 3.7 there."

@@ -1,4 +1,4 @@
-"""Two small images side by side, with the rings and outlines that say where they agree."""
+"""A small image with rings and an outline that mark where it agrees with another image."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedImage:
-    """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and what is drawn on it.
+    """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and its marks.
 
-    ``rings``: (x, y, radius), ``outline``: (x, y) points, both in shares of its width and height (the radius
-    of its width).
+    ``rings``: (x, y, radius), ``outline``: (x, y) points. Both are relative to width and height, the radius
+    to the width.
     """
 
     pixels: npt.NDArray[np.uint8] | None = None
@@ -32,7 +32,7 @@ class AnnotatedImage:
 
 
 class AnnotatedImageView(QWidget):
-    """One of the images, whole in a square; rings are lettered a, b, c."""
+    """Shows the whole image. The rings have the letters a, b, c."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class AnnotatedImageView(QWidget):
         self.show_image(AnnotatedImage())
 
     @property
-    def marked(self) -> bool:
+    def shows_marks(self) -> bool:
         """Whether rings and outlines are drawn."""
         return self._marks
 
@@ -57,8 +57,8 @@ class AnnotatedImageView(QWidget):
     def show_image(self, shown: AnnotatedImage) -> None:
         self._shown = shown
         self._image = None if shown.pixels is None else as_image(shown.pixels)
-        told = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
-        self.setAccessibleName(f"{self._name}{told}{': ' + shown.problem if shown.problem else ''}")
+        regions = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
+        self.setAccessibleName(f"{self._name}{regions}{': ' + shown.problem if shown.problem else ''}")
         self.setToolTip(shown.problem)
         self.update()
 
@@ -90,23 +90,23 @@ class AnnotatedImageView(QWidget):
                 painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._shown.problem)
         else:
             size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            where = QRectF(
+            target = QRectF(
                 (self.width() - size.width()) / 2,
                 (self.height() - size.height()) / 2,
                 size.width(),
                 size.height(),
             )
-            painter.drawImage(where, self._image)
+            painter.drawImage(target, self._image)
             if self._marks:
-                self._draw_marks(painter, where)
+                self._draw_marks(painter, target)
         painter.end()
 
-    def _draw_marks(self, painter: QPainter, where: QRectF) -> None:
+    def _draw_marks(self, painter: QPainter, target: QRectF) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)
         if self._shown.outline:
             line = QPolygonF(
                 [
-                    QPointF(where.x() + x * where.width(), where.y() + y * where.height())
+                    QPointF(target.x() + x * target.width(), target.y() + y * target.height())
                     for x, y in self._shown.outline
                 ]
             )
@@ -114,20 +114,20 @@ class AnnotatedImageView(QWidget):
                 painter.setPen(QPen(colour(shade), width))
                 painter.drawPolygon(line)
         for place, (x, y, radius) in enumerate(self._shown.rings):
-            centre = QPointF(where.x() + x * where.width(), where.y() + y * where.height())
-            around = radius * where.width()
+            centre = QPointF(target.x() + x * target.width(), target.y() + y * target.height())
+            radius_px = radius * target.width()
             for shade, width in ((_DARK, 3.0), (theme().region, 1.5)):
                 painter.setPen(QPen(colour(shade), width))
-                painter.drawEllipse(centre, around, around)
-            self._draw_letter(painter, where, centre, around, "abc"[place % 3])
+                painter.drawEllipse(centre, radius_px, radius_px)
+            self._draw_letter(painter, target, centre, radius_px, "abc"[place % 3])
 
     def _draw_letter(
-        self, painter: QPainter, where: QRectF, centre: QPointF, around: float, letter: str
+        self, painter: QPainter, target: QRectF, centre: QPointF, radius_px: float, letter: str
     ) -> None:
         side = theme().px(13)
-        at = centre + QPointF(0.71 * around, -0.71 * around)
-        left = min(max(at.x(), where.left() + side / 2), where.right() - side / 2)
-        top = min(max(at.y(), where.top() + side / 2), where.bottom() - side / 2)
+        corner = centre + QPointF(0.71 * radius_px, -0.71 * radius_px)
+        left = min(max(corner.x(), target.left() + side / 2), target.right() - side / 2)
+        top = min(max(corner.y(), target.top() + side / 2), target.bottom() - side / 2)
         disc = QRectF(left - side / 2, top - side / 2, side, side)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour(_DARK))

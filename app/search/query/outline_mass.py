@@ -21,8 +21,8 @@ def outline_mass(
     place: int | None,
     where: tuple[int, int] | Region,
 ) -> Job:
-    """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later wish replaces
-    this one, and an image shown meanwhile is left alone."""
+    """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later request
+    replaces this one, and an image shown in the meantime is not changed."""
     shown = view.image
     job = context.jobs.run(
         tr("Outlining"),

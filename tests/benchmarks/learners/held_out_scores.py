@@ -1,4 +1,4 @@
-"""What a fitted metric scores on the held-out rows of a table."""
+"""Scores of a fitted metric on the held-out rows of a table."""
 
 from __future__ import annotations
 
@@ -19,38 +19,40 @@ from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.tasks import SILENT
-from tests.benchmarks.learners.tables import RaceTable
+from tests.benchmarks.learners.tables import TimingTable
 
 RANK = 10
 #: Held-out cases that triplets are drawn of at most, and triplets.
 _CASES, TRIPLETS = 1000, 20_000
 
 
-def metric_of(file: Path, d: int) -> Metric:
-    """What a worker saved: one of the project's metrics, or the map L (m, d) of a peer."""
+def load_fitted_metric(file: Path, d: int) -> Metric:
+    """Load what a worker saved: a metric of the project, or the map L (m, d) of a peer."""
     if file.suffix == ".npy":
         return Metric((), LinearDistance(d, np.load(file, allow_pickle=False)), MetricCard(learner="peer"))
     return load_metric(file)
 
 
-def held_out_scores(metric: Metric, table: RaceTable) -> dict[str, float]:
+def held_out_scores(metric: Metric, table: TimingTable) -> dict[str, float]:
     """``knn_error`` (k chosen on the training part), ``retrieval_accuracy``@10 and ``triplet_accuracy``."""
     data, split = table.data, table.split
     names, findings = np.unique(data.y, return_inverse=True)
-    # A trial wants the learner too, which none of what is used here looks at.
+    # A trial needs a learner, which is not used here.
     trial = Trial(metric, data, split, SILENT, cast(Learner, None))
     training = TrainingQueries(trial, findings)
     k, _ = training.best_k(training.correct(trial, len(names)))
-    test, asked = data.X[split.test], findings[split.test]
+    test, test_findings = data.X[split.test], findings[split.test]
     vote = votes(
         metric_distances(metric, test, data.X[split.train]),
         findings[split.train],
-        asked,
+        test_findings,
         len(names),
         k=k,
         max_k=k,
     )
-    retrieval = mean_over_queries(retrieval_accuracy(metric_distances(metric, test, test), asked, max_k=RANK))
+    retrieval = mean_over_queries(
+        retrieval_accuracy(metric_distances(metric, test, test), test_findings, max_k=RANK)
+    )
     return {
         "knn_error": 1.0 - float(mean_over_queries(vote.correct)[k - 1]),
         "retrieval_accuracy": float(retrieval[RANK - 1]),
@@ -72,5 +74,5 @@ def _triplets(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Rows (t,) of cases, of others of their finding, and of others of another finding."""
     i, j, k = rng.integers(len(y), size=(3, 200 * TRIPLETS // 4))
-    good = np.flatnonzero((i != j) & (y[i] == y[j]) & (y[i] != y[k]))[:TRIPLETS]
-    return i[good], j[good], k[good]
+    valid = np.flatnonzero((i != j) & (y[i] == y[j]) & (y[i] != y[k]))[:TRIPLETS]
+    return i[valid], j[valid], k[valid]

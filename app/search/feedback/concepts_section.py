@@ -1,4 +1,4 @@
-"""The concepts of the library: a slider each, how well it can be told, and marking."""
+"""The concepts of the library: a slider, the strength and the marks of each."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from semblance.core.workflows.searches.concepts import ConceptFacts
 
 #: Steps of a slider to either side.
 STEPS = 20
-#: Concepts seen before the list begins to scroll.
-SEEN = 2
-#: Width of a handle, as the style sheet has it.
+#: Concepts visible before the list scrolls.
+VISIBLE_ROWS = 2
+#: Width of a handle, as in the style sheet.
 _HANDLE = 12
 _EMPTY = tr("Name a property that cases have or lack. Mark a few of each. A slider then changes the order.")
 
 
 class ConceptsSection(Panel):
-    """Follows the concepts of the library and the search; ``help_requested``: show the help page."""
+    """Shows the concepts of the library and of the search. ``help_requested``: show the help page."""
 
     help_requested = Signal()
 
@@ -52,9 +52,9 @@ class ConceptsSection(Panel):
         super().__init__(tr("Concepts"))
         self._context, self._state, self._concepts = context, context.state, concepts
         self._rows: dict[int, ConceptRow] = {}
-        self._made = False
-        # After it was laid out: before, it has no place to scroll to.
-        self._to_newest = one_shot(self, self._show_newest)
+        self._scroll_to_new = False
+        # After the layout: before it the new row has no position.
+        self._scroll_timer = one_shot(self, self._show_newest)
         self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
         self.header.action_requested.connect(self.ask_name)
         self.undo = QPushButton(tr("Undo"))
@@ -62,7 +62,7 @@ class ConceptsSection(Panel):
         self.undo.clicked.connect(concepts.undo)
         help_button = header_button("help", tr("Help for concepts"))
         help_button.clicked.connect(self.help_requested)
-        self._told = WrappedLabel(_EMPTY, "small")
+        self._instructions = WrappedLabel(_EMPTY, "small")
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
@@ -73,31 +73,31 @@ class ConceptsSection(Panel):
         top.addWidget(help_button)
         column = vbox(self, spacing=6, margins=(12, 8, 8, 8))
         column.addLayout(top)
-        column.addWidget(self._told)
+        column.addWidget(self._instructions)
         column.addWidget(self._scroll)
-        concepts.changed.connect(self._renew)
-        self._state.on_change(Change.SEARCH | Change.QUERY, self, self._follow)
-        self._state.on_change(Change.LIBRARY, self, self._renew)
-        theme_signals.changed.connect(self._fit)
-        self._renew()
+        concepts.changed.connect(self._refresh)
+        self._state.on_change(Change.SEARCH | Change.QUERY, self, self._show_amounts)
+        self._state.on_change(Change.LIBRARY, self, self._refresh)
+        theme_signals.changed.connect(self._update_height)
+        self._refresh()
 
     @property
     def rows(self) -> list[ConceptRow]:
-        """One for each concept, in the order of their making."""
+        """A row for each concept, oldest first."""
         return [self._rows[one.id] for one in self._concepts.facts]
 
     def ask_name(self) -> None:
-        """Make a new concept once it has a name."""
-        name, given = QInputDialog.getText(
+        """Ask for a name and add a concept."""
+        name, accepted = QInputDialog.getText(
             self, tr("New concept"), tr("Property that some cases have and others lack:")
         )
-        if given:
-            self._made = True
+        if accepted:
+            self._scroll_to_new = True
             self._concepts.add(name)
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         facts = self._concepts.facts
-        seen = set(self._rows)
+        known = set(self._rows)
         for key in set(self._rows) - {one.id for one in facts}:
             row = self._rows.pop(key)
             self._list.removeWidget(row)
@@ -108,36 +108,36 @@ class ConceptsSection(Panel):
                 self._rows[one.id] = ConceptRow(one.id, self._concepts)
                 self._list.insertWidget(place, self._rows[one.id])
             self._rows[one.id].show_facts(one)
-        self._told.setVisible(not facts)
+        self._instructions.setVisible(not facts)
         self._scroll.setVisible(bool(facts))
         writable = self._state.library is not None and self._state.library.writable
         self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
-        what = self._concepts.undoable
-        self.undo.setVisible(bool(what))
-        self.undo.setToolTip(tr("Undo: {what}", what=what) if what else "")
-        self.undo.setAccessibleName(tr("Undo {what}", what=what))
-        self._follow()
-        self._fit()
-        if self._made and set(self._rows) - seen:
-            self._made = False
-            self._to_newest.start()
+        change = self._concepts.undoable
+        self.undo.setVisible(bool(change))
+        self.undo.setToolTip(tr("Undo: {what}", what=change) if change else "")
+        self.undo.setAccessibleName(tr("Undo {what}", what=change))
+        self._show_amounts()
+        self._update_height()
+        if self._scroll_to_new and set(self._rows) - known:
+            self._scroll_to_new = False
+            self._scroll_timer.start()
 
     def _show_newest(self) -> None:
-        """Scroll to what was just made: Y and N mark it from now on."""
+        """Scroll to the new concept, which Y and N mark from now on."""
         if self.rows:
             show_in_scroll_areas(self.rows[-1])
 
-    def _follow(self) -> None:
+    def _show_amounts(self) -> None:
         for row in self._rows.values():
-            row.follow(asked=self._state.search is not None)
+            row.follow(has_search=self._state.search is not None)
 
-    def _fit(self) -> None:
-        heights = [row.sizeHint().height() for row in self.rows[:SEEN]]
+    def _update_height(self) -> None:
+        heights = [row.sizeHint().height() for row in self.rows[:VISIBLE_ROWS]]
         self._scroll.setFixedHeight(sum(heights) + 8 * max(0, len(heights) - 1) + 2 if heights else 0)
 
 
 class ConceptRow(QWidget):
-    """One concept: name, strength, slider and marks. The one chosen is marked by the keys Y and N."""
+    """One concept: name, slider, marks and strength. The keys Y and N mark cases for the selected one."""
 
     def __init__(self, key: int, concepts: Concepts) -> None:
         super().__init__()
@@ -148,22 +148,22 @@ class ConceptRow(QWidget):
         set_look(self.value, role="second")
         self.more = header_button("more", tr("More for this concept"))
         self.more.clicked.connect(lambda: open_below(self.more, self.make_menu()))
-        self.bar = _Amount()
-        self.bar.moved.connect(self._moved)
-        self.bar.entered.connect(lambda: concepts.choose(key))
+        self.bar = _AmountSlider()
+        self.bar.moved.connect(self._set_amount)
+        self.bar.focused.connect(lambda: concepts.select(key))
         self.marks = ElidedLabel(role="small")
         self.strength = ElidedLabel(role="small")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head = hbox(spacing=6)
+        header_row = hbox(spacing=6)
         for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
-            head.addWidget(widget, stretch)
+            header_row.addWidget(widget, stretch)
         column = vbox(self, spacing=2, margins=(0, 0, 4, 0))
-        column.addLayout(head)
+        column.addLayout(header_row)
         column.addWidget(self.bar)
         column.addWidget(self.marks)
         column.addWidget(self.strength)
-        # One value a turn of the event loop: a fast drag asks with where it is, not with where it was.
-        self._soon = one_shot(self, self._ask)
+        # At most one search for each turn of the event loop, so that a fast drag uses the latest value.
+        self._search_timer = one_shot(self, self._search)
 
     def show_facts(self, facts: ConceptFacts) -> None:
         self._facts = facts
@@ -174,33 +174,35 @@ class ConceptRow(QWidget):
         marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
         marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
-        self.strength.set_short(_short(facts))
-        self.strength.setText(translate(facts.why) if facts.strength is None else told(facts.strength))
-        self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
+        self.strength.set_short_text(_short_reason(facts))
+        self.strength.setText(
+            translate(facts.why) if facts.strength is None else strength_text(facts.strength)
+        )
+        self.strength.set_tip(strength_tip(facts.strength) if facts.strength is not None else "")
         self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))
-        how = measured(facts.strength) if facts.strength is not None else ""
-        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}. {how}".strip())
+        tip = strength_tip(facts.strength) if facts.strength is not None else ""
+        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}. {tip}".strip())
         self.more.setAccessibleName(tr("More for {concept}", concept=facts.name))
 
-    def follow(self, *, asked: bool) -> None:
-        """Show how far the search goes along it."""
+    def follow(self, *, has_search: bool) -> None:
+        """Show how much the search uses the concept."""
         if self._facts is None:
             return
         amount = self._concepts.amount(self._facts.name)
-        self.bar.setEnabled(asked and self._facts.moves)
+        self.bar.setEnabled(has_search and self._facts.moves)
         self.bar.setToolTip("" if self._facts.moves else tr("Mark a case with it and one without it first."))
-        if not self._soon.isActive():
+        if not self._search_timer.isActive():
             self.bar.show_amount(amount)
-        self._tell(amount)
+        self._show_amount(amount)
 
     def make_menu(self) -> QMenu:
-        """What can be done with the concept; deletes itself when it closes."""
+        """The menu of the concept; it deletes itself when it closes."""
         menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         facts = self._facts
         if facts is None:
             return menu
-        menu.addAction(tr("Mark cases for this concept"), partial(self._concepts.choose, self._key))
+        menu.addAction(tr("Mark cases for this concept"), partial(self._concepts.select, self._key))
         menu.addAction(
             tr("Search without it"), partial(self._concepts.set_amount, facts.name, 0.0)
         ).setEnabled(bool(self._concepts.amount(facts.name)))
@@ -217,44 +219,44 @@ class ConceptRow(QWidget):
         return menu
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._concepts.choose(self._key)
+        self._concepts.select(self._key)
 
     def _rename(self) -> None:
         if self._facts is not None:
-            name, given = QInputDialog.getText(
+            name, accepted = QInputDialog.getText(
                 self, tr("Rename"), tr("Name of the concept:"), text=self._facts.name
             )
-            if given:
+            if accepted:
                 self._concepts.rename(self._key, name)
 
-    def _moved(self, amount: float) -> None:
-        self._tell(amount)
-        self._soon.start()
+    def _set_amount(self, amount: float) -> None:
+        self._show_amount(amount)
+        self._search_timer.start()
 
-    def _ask(self) -> None:
+    def _search(self) -> None:
         if self._facts is not None:
             self._concepts.set_amount(self._facts.name, self.bar.amount)
 
-    def _tell(self, amount: float) -> None:
+    def _show_amount(self, amount: float) -> None:
         self.value.setText(format_number(amount, "+.2f").replace("-", "−") if amount else "")
 
 
-def _short(facts: ConceptFacts) -> str:
-    """Why there is no strength, where the whole of it has no room; its tooltip has that."""
+def _short_reason(facts: ConceptFacts) -> str:
+    """A short reason why there is no strength; the tooltip has the full one."""
     few = min(len(facts.with_), len(facts.without)) < MINIMUM
     return tr("Not enough marks to measure") if facts.strength is None and few else ""
 
 
-def told(strength: Strength) -> str:
-    """How well a concept can be told, on one line; :func:`measured` says on what."""
+def strength_text(strength: Strength) -> str:
+    """The strength of a concept in one line."""
     numbers = {"auc": strength.auc, "low": strength.low, "high": strength.high}
-    if strength.tells:
+    if strength.is_significant:
         return tr("Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
     return tr("Maybe chance: {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
 
 
-def measured(strength: Strength) -> str:
-    """What the strength means and on what it was measured."""
+def strength_tip(strength: Strength) -> str:
+    """What the strength means and which marks it was measured on."""
     n = strength.with_ + strength.without
     if strength.patients is None:
         marks = tr("{n} marks, patients unknown", n=n)
@@ -268,11 +270,11 @@ def measured(strength: Strength) -> str:
     )
 
 
-class _Amount(NoWheelSlider):
-    """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
+class _AmountSlider(NoWheelSlider):
+    """A slider from -1 to 1. Delete, 0 or a double click sets it to 0."""
 
     moved = Signal(float)
-    entered = Signal()
+    focused = Signal()
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -288,14 +290,14 @@ class _Amount(NoWheelSlider):
         return self.value() / STEPS
 
     def show_amount(self, amount: float) -> None:
-        """Without telling that it moved."""
+        """Set the slider without emitting ``moved``."""
         self.blockSignals(True)
         self.setValue(round(amount * STEPS))
         self.blockSignals(False)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self.entered.emit()
+        self.focused.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_0):
@@ -307,7 +309,7 @@ class _Amount(NoWheelSlider):
         self.setValue(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The line is filled from the middle, where nothing is asked of the concept."""
+        """Fill the groove from the middle, which is 0."""
         super().paintEvent(event)
         tokens, painter = theme(), QPainter(self)
         middle, y = self.width() / 2, self.height() / 2

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 
-from semblance.app.search.feedback.concepts_panel import STEPS
+from semblance.app.search.feedback.concepts_section import STEPS
 from semblance.app.shell import search_operations
 from semblance.app.window import case_menu
 from semblance.core.searches.query import Query
@@ -60,7 +60,7 @@ def fact(window):
     return one
 
 
-def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
+def test_concept_is_added_and_marked_by_keys(qtbot, window, monkeypatch):
     monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **_k: ("high", True))
     window.context.actions["new_concept"].trigger()
     wait_for(window, lambda: window.panels.concepts.facts)
@@ -86,7 +86,7 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
     assert "Cross-validated on 8 marks of 8 patients" in row.strength.toolTip()
 
 
-def test_the_slider_moves_the_ranking(qtbot, window):
+def test_slider_changes_the_ranking(qtbot, window):
     make(window)
     (row,) = window.panels.side.concepts.rows
     before = [case.case_id for case in window.state.ranking.ranked]
@@ -96,7 +96,7 @@ def test_the_slider_moves_the_ranking(qtbot, window):
     wait_for(window, lambda: window.state.ranked_search.search.concepts == (("high", 6 / STEPS),))
     assert [case.case_id for case in window.state.ranking.ranked] != before
     assert row.value.text() == "+0.30"
-    assert window.panels.ranking.told == "by 1 concept"
+    assert window.panels.ranking.status_text == "by 1 concept"
     qtbot.mouseClick(row.bar, LEFT, pos=QPoint(2, row.bar.height() // 2))
     wait_for(window, lambda: window.state.ranked_search.search.concepts[0][1] < 0.3)
     qtbot.keyClick(row.bar, Qt.Key.Key_Delete)
@@ -105,7 +105,7 @@ def test_the_slider_moves_the_ranking(qtbot, window):
     assert row.value.text() == ""
 
 
-def test_deleting_and_renaming_are_taken_back(window, monkeypatch):
+def test_delete_and_rename_are_undone(window, monkeypatch):
     key = make(window)
     window.panels.concepts.set_amount("high", 0.5)
     wait_for(window, lambda: window.state.ranked_search.search.concepts)
@@ -124,7 +124,7 @@ def test_deleting_and_renaming_are_taken_back(window, monkeypatch):
     wait_for(window, lambda: window.state.ranked_search.search.concepts == (("high", 0.5),))
 
 
-def test_a_mark_is_taken_back(window):
+def test_mark_is_undone(window):
     key = make(window)
     window.panels.concepts.mark(key, ["t/c2", "t/c20"], False)
     wait_for(window, lambda: "t/c2" in fact(window).without and "t/c20" in fact(window).without)
@@ -134,7 +134,7 @@ def test_a_mark_is_taken_back(window):
     assert "t/c20" not in fact(window).without
 
 
-def test_so_many_changes_are_taken_back_and_no_more(window, monkeypatch):
+def test_number_of_undoable_changes_is_limited(window, monkeypatch):
     monkeypatch.setattr("semblance.app.search.feedback.concepts.UNDOABLE", 2)
     key = make(window)
     for case in ("t/c20", "t/c22", "t/c24"):
@@ -162,7 +162,7 @@ def test_the_menu_of_a_case_marks_it(window, monkeypatch):
     wait_for(window, lambda: "t/c4" in fact(window).with_)
 
 
-def test_its_own_menu_lists_the_marks(window):
+def test_concept_menu_lists_the_marks(window):
     make(window)
     (row,) = window.panels.side.concepts.rows
     menu = row.make_menu()
@@ -173,7 +173,7 @@ def test_its_own_menu_lists_the_marks(window):
     wait_for(window, lambda: fact(window).with_ == WITH[1:])
 
 
-def test_a_name_that_is_taken_is_refused(window):
+def test_existing_concept_name_is_refused(window):
     make(window)
     window.panels.concepts.add("High")
     wait_for_message(window, "already")
@@ -190,7 +190,7 @@ def wait_for_message(window, text: str) -> None:
     raise AssertionError(f"nothing said '{text}'")
 
 
-def test_another_metric_measures_anew(window):
+def test_another_metric_measures_the_concepts_again(window):
     make(window)
     before = fact(window).strength
     window.state.set_metric("bits")
@@ -204,7 +204,7 @@ def test_another_metric_measures_anew(window):
     assert not row.bar.isEnabled()
 
 
-def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
+def test_concepts_are_restored_and_deleted_cases_counted(library):
     with open_window(library) as window:
         wait_for(window, lambda: window.state.metric is not None)
         make(window)
@@ -218,10 +218,10 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
         assert "1 deleted" in row.marks.text()
 
 
-def test_an_empty_list_says_what_to_do(window):
+def test_empty_list_shows_instructions(window):
     section = window.panels.side.concepts
     assert section.rows == []
-    assert "Mark a few of each" in section._told.text()
-    assert section._told.isVisible()
+    assert "Mark a few of each" in section._instructions.text()
+    assert section._instructions.isVisible()
     assert not section.undo.isVisible()
     assert not window.context.actions["concept_with"].isEnabled()

@@ -1,4 +1,4 @@
-"""The curve of clicks: held-out accuracy with its interval after each number of judgements."""
+"""The learning curve: held-out accuracy with its interval by the number of judgements."""
 
 from __future__ import annotations
 
@@ -20,35 +20,34 @@ _EMPTY = tr("The curve begins with the first answer.")
 
 
 class LearningCurve(QWidget):
-    """Points by the number of judgements; the last one is marked."""
+    """Draws a point for each number of judgements. The last one is marked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(tr("Accuracy @10 on held-out cases by judgements"))
         self._points: dict[int, HeldOutScore] = {}
-        self._now = 0
-        self._words = _EMPTY
+        self._text = _EMPTY
 
     @property
     def points(self) -> Mapping[int, HeldOutScore]:
         return self._points
 
-    def clear(self, words: str = _EMPTY) -> None:
-        """Nothing is known; ``words`` say why."""
-        self._points, self._words = {}, words
-        self.setAccessibleDescription(words)
+    def clear(self, text: str = _EMPTY) -> None:
+        """Remove all points and show ``text`` instead."""
+        self._points, self._text = {}, text
+        self.setAccessibleDescription(text)
         self.update()
 
     def add(self, judgements: int, score: HeldOutScore) -> None:
-        """How the metric does after so many judgements; a point beyond them was taken back."""
+        """Add the score after so many judgements. Points with more judgements are removed, because they were undone."""
         self._points = {n: one for n, one in self._points.items() if n < judgements}
         self._points[judgements] = score
-        told = interval_text(score.accuracy, *score.interval)
+        accuracy = interval_text(score.accuracy, *score.interval)
         self.setAccessibleDescription(
             tr(
-                "{told} after {n} judgements, {before:.2f} before any",
-                told=told,
+                "{accuracy} after {n} judgements, {before:.2f} before any",
+                accuracy=accuracy,
                 n=judgements,
                 before=score.before,
             )
@@ -67,22 +66,22 @@ class LearningCurve(QWidget):
         if self._points:
             self._draw(painter)
         else:
-            room = self.rect().adjusted(8, 0, -8, 0)
-            text_cache(SMALL).draw(painter, room, self._words, theme().third, CENTRE)
+            area = self.rect().adjusted(8, 0, -8, 0)
+            text_cache(SMALL).draw(painter, area, self._text, theme().third, CENTRE)
         painter.end()
 
     def _draw(self, painter: QPainter) -> None:
         tokens, ticks = theme(), text_cache(TICK)
         size = tokens.px(TICK)
-        at = sorted(self._points)
-        scores = [self._points[n] for n in at]
+        counts = sorted(self._points)
+        scores = [self._points[n] for n in counts]
         before = scores[0].before
         low = min(before, *(one.interval[0] for one in scores))
         high = max(before, *(one.interval[1] for one in scores))
         bottom = self.height() - 2 * size - 12
         values, first, end = value_ticks(low, high, bottom - 8)
         left = max(ticks.width(tick_text(value)) for value in values) + 8
-        last = max(10, at[-1])
+        last = max(10, counts[-1])
         scale = Scale(Box(left, 8, self.width() - size, bottom), (0, last), (first, end))
         box = scale.box
         for value in values:
@@ -101,7 +100,7 @@ class LearningCurve(QWidget):
         dashed.setDashPattern([3, 3])
         painter.setPen(dashed)
         painter.drawLine(QPointF(box.left, start), QPointF(box.right, start))
-        along = [float(scale.across(value)) for value in at]
+        along = [float(scale.across(value)) for value in counts]
         upper = [QPointF(a, float(scale.up(one.interval[1]))) for a, one in zip(along, scores, strict=True)]
         lower = [QPointF(a, float(scale.up(one.interval[0]))) for a, one in zip(along, scores, strict=True)]
         line = [QPointF(a, float(scale.up(one.accuracy))) for a, one in zip(along, scores, strict=True)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.app.search.query.outline_lesion import outline_mass
+from semblance.app.search.query.outline_mass import outline_mass
 from semblance.app.viewer.image_view import ImageView
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
@@ -45,14 +45,14 @@ def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, wher
     assert view.region.region is None
 
 
-def test_another_image_shown_meanwhile_is_left_alone(context, view, disc):
+def test_outline_of_an_earlier_image_is_dropped(context, view, disc):
     outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
     view.show_image(view_file(disc).image)
     context.jobs.let_run()
     assert view.region.region is None
 
 
-def test_a_image_that_is_gone_is_told(context, view, disc):
+def test_missing_image_shows_an_error(context, view, disc):
     disc.unlink()
     outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
     context.jobs.let_run()

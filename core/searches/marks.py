@@ -1,0 +1,53 @@
+"""The cases a person marked as more and as less like the query of one search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from semblance.core.searches.judgement import Judgement, JudgementKind, query_key
+from semblance.core.searches.query import Query
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both."""
+
+    liked: tuple[str, ...] = ()
+    disliked: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.liked) + len(self.disliked)
+
+    def to_json(self) -> dict[str, Any]:
+        """The part ``feedback`` of ``semblance search --json``."""
+        return {"liked": list(self.liked), "disliked": list(self.disliked)}
+
+
+NO_MARKS = Marks()
+
+
+def key_of_query(query: Query) -> str:
+    """What :attr:`semblance.core.searches.judgement.Judgement.query_key` is for judgements about ``query``."""
+    region = None if query.region is None else query.region.to_json()
+    return query_key(query.case if query.case is not None else str(query.image), region)
+
+
+def is_mark(judgement: Judgement, query: Query) -> bool:
+    """Whether it calls a case more or less like ``query``: such re-order its search, others teach the metric."""
+    return judgement.kind != JudgementKind.CLOSER and judgement.query_key == key_of_query(query)
+
+
+def marks_of(judgements: Iterable[Judgement], query: Query, given: Marks = NO_MARKS) -> Marks:
+    """The marks for ``query`` among the ``judgements``, after those ``given``; of two of one case the later counts."""
+    said = dict.fromkeys(given.liked, True) | dict.fromkeys(given.disliked, False)
+    for one in judgements:
+        if is_mark(one, query):
+            said.pop(one.case, None)
+            said[one.case] = one.kind == JudgementKind.ALIKE
+    return Marks(_with(said, True), _with(said, False))
+
+
+def _with(said: dict[str, bool], liked: bool) -> tuple[str, ...]:
+    return tuple(case for case, how in said.items() if how == liked)

@@ -1,0 +1,65 @@
+"""One query measured against all cases of a loaded metric, kept while it stays the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
+_KEPT = "measured query"
+
+
+class MeasuredQuery:
+    """``distances`` (n,) of all cases from ``query`` under the metric alone, and their ranks."""
+
+    def __init__(self, loaded: LoadedMetric, query: EmbeddedQuery) -> None:
+        self._loaded, self.query = loaded, query
+        self._rows = np.arange(len(loaded.rows))
+        self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
+        """The one kept, or a new one where another query was asked last."""
+        kept = loaded.kept.get(_KEPT)
+        if (
+            isinstance(kept, cls)
+            and kept.query.row == query.row
+            and np.array_equal(kept.query.embedded, query.embedded)
+        ):
+            return kept
+        made = loaded.kept[_KEPT] = cls(loaded, query)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with the library."""
+        return 2 * self.distances.nbytes
+
+    def shifts(self, places: Sequence[int]) -> tuple[int, ...]:
+        """By how many ranks each case, in the order it stands now, moved forward from where the metric has it.
+
+        Ranks are counted among all cases but the query's own patient's.
+        """
+        before = self._ranks[list(places)].tolist()
+        return tuple(was - now for now, was in enumerate(before))
+
+    @cached_property
+    def _ranks(self) -> Rows:
+        """(n,) the rank of every case, from 0; equal ones as the index has them."""
+        loaded, query = self._loaded, self.query
+        if loaded.ties is not None and query.tie_break is not None:
+            apart = loaded.ties - query.tie_break
+            order = np.lexsort((self._rows, np.einsum("ij,ij->i", apart, apart), self.distances))
+        else:
+            order = np.argsort(self.distances, kind="stable")
+        others = ~query.own_cases(loaded.patients)
+        if query.row is not None:
+            others[query.row] = False
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.cumsum(others[order]) - others[order]
+        return ranks

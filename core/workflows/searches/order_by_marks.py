@@ -1,0 +1,124 @@
+"""Re-order the ranking of one search by the cases marked in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.retrieval.feedback import Feedback
+from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.searches.influence import ranks_of
+from semblance.core.searches.marks import Marks
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.folded_ranking import QueryComparison
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.measured_query import MeasuredQuery
+from semblance.core.workflows.searches.search_result import RankedCase
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedComparison:
+    """A comparison whose order marks changed; ``marks`` are those it could follow."""
+
+    compared: QueryComparison
+    feedback_index: FeedbackIndex
+    marks: Marks
+    feedback: Feedback
+
+    def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
+        """The same cases with the marked ones that each is nearest to."""
+        loaded = self.compared.loaded
+        found = self.feedback.nearest(_places(loaded, [case.case_id for case in ranked]))
+
+        def named(place: int) -> str | None:
+            return None if place < 0 else loaded.cases.ids[int(loaded.rows[place])]
+
+        near = zip(found.liked.tolist(), found.disliked.tolist(), found.nearer_to_liked.tolist(), strict=True)
+        return tuple(
+            replace(case, near_liked=named(liked), near_disliked=named(disliked), nearer_to_liked=nearer)
+            for case, (liked, disliked, nearer) in zip(ranked, near, strict=True)
+        )
+
+
+def order_by_marks(compared: QueryComparison, marks: Marks, strength: float = 1.0) -> MarkedComparison | None:
+    """The comparison in the order that ``marks`` give; ``None`` where none of the marked cases has features.
+
+    ``strength`` below 1 takes the mean of a case's ranks with and without the marks, so weighted.
+    """
+    loaded = compared.loaded
+    there = Marks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
+    if not there:
+        return None
+    asked, distances = compared.query_coordinates, distances_of(compared)
+    liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
+    feedback = Feedback(compared.coordinates, (len(distances), len(asked)), asked, liked, disliked)
+    scores = feedback.scores(distances)
+    if strength < 1.0:
+        scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
+    index = FeedbackIndex(distances, scores)
+    return MarkedComparison(replace(compared, ordered=index), index, there, feedback)
+
+
+def distances_of(compared: QueryComparison) -> Matrix:
+    """(n,) squared distances of all cases from the query, as they are before marks count."""
+    loaded = compared.loaded
+    if compared.index is loaded.index:
+        return MeasuredQuery.of(loaded, compared.query).distances
+    return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
+
+
+def check_marks(loaded: LoadedMetric, query: Query, marks: Marks) -> None:
+    """Raises BadInput naming the marked cases that the library does not have or that have no features, and
+    BadArguments for a mark on the query itself or a case marked both ways."""
+    cases = [*marks.liked, *marks.disliked]
+    if query.case in cases:
+        raise BadArguments(
+            tr_lazy("The query {case} cannot be marked.", case=query.case), "Mark other cases of its ranking."
+        )
+    if both := [case for case in marks.liked if case in marks.disliked]:
+        raise BadArguments(
+            tr_lazy("Marked both as more and as less like the query: {cases}.", cases=", ".join(both)),
+            "Mark each case one way.",
+        )
+    unknown = [case for case in dict.fromkeys(cases) if not _is_known(loaded, case)]
+    if unknown:
+        raise BadInput(
+            tr_lazy_n(
+                "There is no case {cases} in the library.",
+                "There are no cases {cases} in the library.",
+                len(unknown),
+                cases=", ".join(unknown),
+            ),
+            "`semblance info LIB --json` lists the case ids.",
+        )
+    there = {*_with_features(loaded, cases)}
+    if without := [case for case in dict.fromkeys(cases) if case not in there]:
+        raise BadInput(
+            tr_lazy("No features under this metric: {cases}.", cases=", ".join(without)),
+            "Extract them first, or leave these cases out.",
+        )
+
+
+def _is_known(loaded: LoadedMetric, case: str) -> bool:
+    try:
+        loaded.cases.row_of(case)
+    except BadInput:
+        return False
+    return True
+
+
+def _with_features(loaded: LoadedMetric, cases: Collection[str]) -> tuple[str, ...]:
+    return tuple(
+        case
+        for case in cases
+        if _is_known(loaded, case) and loaded.place_of(loaded.cases.row_of(case)) is not None
+    )
+
+
+def _places(loaded: LoadedMetric, cases: Collection[str]) -> Rows:
+    return np.array([loaded.place_of(loaded.cases.row_of(case)) for case in cases], dtype=np.int64)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from semblance.app.library import library_commands
+from semblance.app.library.prepare_operations import prepare_for_searching
+from semblance.app.screenshot import settle
+from semblance.core.library.open_library import open_library
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.library import prepare_library
+from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.images import striped_folder
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
+from tests.helpers.windows import open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+
+@pytest.fixture
+def no_dialog(monkeypatch):
+    def refuse(*_args):
+        raise AssertionError("a dialog was opened")
+
+    monkeypatch.setattr(library_commands, "ImportDialog", refuse)
+
+
+def messages(window) -> list[str]:
+    return [message.what for message in window.context.messages.history]
+
+
+def test_a_dropped_folder_is_searched_without_a_dialog(no_dialog, tmp_path):
+    folder = striped_folder(tmp_path / "images", n=12)
+    with open_window() as window:
+        window.parts.commands.library.open_dropped(folder)
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        assert window.state.path == tmp_path / "images.semblance"
+        assert window.state.query.case == window.state.columns.ids[0]
+        assert window.state.metric.name == window.state.library.current_metric == "encoder + Euclidean"
+        assert {case.case_id for case in window.state.ranking.ranked} < set(window.state.columns.ids)
+        imported, prepared = messages(window)[-2:]
+        assert "12 cases" in imported
+        assert "6 level" in imported
+        assert "20 cases each" in prepared
+
+
+def test_the_import_can_be_repeated_as_another_kind_from_its_message(monkeypatch, tmp_path):
+    kinds = []
+
+    class Recorded(library_commands.ImportDialog):
+        def exec(self) -> int:
+            kinds.append(self.kind())
+            return 0
+
+    monkeypatch.setattr(library_commands, "ImportDialog", Recorded)
+    with open_window() as window:
+        window.parts.commands.library.open_dropped(striped_folder(tmp_path / "images", n=4))
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        (message,) = [one for one in window.context.messages.history if one.actions]
+        ((text, run),) = message.actions
+        assert text == "Import differently…"
+        run()
+        assert kinds == ["folder"]
+
+
+def test_a_metric_chosen_before_stays(tmp_path):
+    with open_window(striped_library(tmp_path, n=12)) as window:
+        chosen = window.state.metric.name
+        prepare_for_searching(window.context)
+        wait_for(window, lambda: not window.jobs.active)
+        assert "encoder + Euclidean" in {metric.name for metric in window.state.library.metrics}
+        assert window.state.metric.name == window.state.library.current_metric == chosen
+
+
+def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch, tmp_path):
+    library = striped_library(tmp_path, n=12, metrics=(PLAIN, replace(PLAIN, name="trained")))
+    accuracy = prepare_library.Interval(0.5, None)
+    metrics = tuple(
+        prepare_library.PreparedMetric(name, "bdm_v", accuracy) for name in (PLAIN.name, "trained")
+    )
+
+    def prepare(path, *, reporter):
+        return prepare_library.Preparation(
+            str(path), metrics=metrics, current="trained", message="trained is better."
+        )
+
+    monkeypatch.setattr(prepare_library, "prepare_library", prepare)
+    with open_window(library) as window:
+        prepare_for_searching(window.context)
+        wait_for(window, lambda: window.state.ranking is not None)
+        assert window.state.ranking.metric == "trained"
+        message = window.context.messages.history[-1]
+        assert message.what == "trained is better."
+        ((text, run),) = message.actions
+        assert text == f"Use {PLAIN.name}"
+        run()
+        settle(window)
+        assert window.state.ranking.metric == PLAIN.name
+
+
+def test_a_cancelled_preparation_says_how_to_continue(monkeypatch, tmp_path):
+    library = tmp_path / "images.semblance"
+    import_source(striped_folder(tmp_path / "images", n=8), library)
+
+    def cancel(*_args, **_settings):
+        raise Cancelled
+
+    with open_window(library) as window:
+        with monkeypatch.context() as patch:
+            patch.setattr(prepare_library, "prepare_library", cancel)
+            prepare_for_searching(window.context)
+            settle(window)
+        message = window.context.messages.history[-1]
+        assert message.hint == "What was measured is kept. Metric > Prepare for searching continues it."
+        ((_, run),) = message.actions
+        run()
+        wait_for(window, lambda: window.state.ranking is not None)
+    with open_library(library) as opened:
+        assert opened.current_metric().name == "encoder + Euclidean"
