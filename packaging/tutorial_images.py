@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.program import make_application
-from semblance.app.screenshot import forgetful_settings, settle
+from semblance.app.screenshot import settle, temporary_settings
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
@@ -35,7 +35,7 @@ def make_images(library: Path, folder: Path) -> list[Path]:
     """
     application = make_application()
     set_theme(application, "dark", 1.0)
-    window = MainWindow(forgetful_settings())
+    window = MainWindow(temporary_settings())
     window.resize(*SIZE)
     window.show()
     window.start(library)

@@ -39,7 +39,7 @@ class Panels(QObject):
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
-    ``questions_requested``: ask in full size · ``fold_requested``: fold the Library panel.
+    ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
     """
 
     help_requested = Signal(str)
@@ -50,7 +50,7 @@ class Panels(QObject):
     header_requested = Signal(object)
     side_requested = Signal(str)
     questions_requested = Signal()
-    fold_requested = Signal()
+    collapse_requested = Signal()
     concepts_changed = Signal()
 
     def __init__(self, context: Context, stack: QStackedWidget, parent: QObject) -> None:
@@ -65,7 +65,7 @@ class Panels(QObject):
             thumbnails.clear()
 
     @property
-    def concepts_there(self) -> set[str]:
+    def concept_conditions(self) -> set[str]:
         """What commands on concepts need, as far as it is there."""
         concepts = Panels.concepts.built(self)
         return concepts.available if concepts is not None else set()
@@ -149,7 +149,7 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.menu_requested.connect(self.case_menu_requested)
-        made.collapse_button.clicked.connect(self.fold_requested)
+        made.collapse_button.clicked.connect(self.collapse_requested)
         return made
 
     @lazy_part
@@ -219,7 +219,7 @@ class Panels(QObject):
         """A page on the whole window; ``panes`` keep no slices until it is shown."""
         self._stack.addWidget(page)
         for pane in panes:
-            pane.slices.rest()
+            pane.slices.release_memory()
         page.closed.connect(lambda: self.page_closed.emit(name))  # type: ignore[attr-defined]
         self._connect_help(page.header, name)  # type: ignore[attr-defined]
 

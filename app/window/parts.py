@@ -35,11 +35,11 @@ class WindowParts(QObject):
         self.panels.case_menu_requested.connect(self.show_case_menu)
         self.panels.compare_requested.connect(self.full.compare)
         self.panels.page_closed.connect(self.full.leave_page)
-        self.panels.full_size_requested.connect(self.full.look_at_query)
+        self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
         self.panels.header_requested.connect(self.commands.show_header)
         self.panels.side_requested.connect(self.layout.show_side)
-        self.panels.fold_requested.connect(self.layout.fold_again)
+        self.panels.collapse_requested.connect(self.layout.collapse_library)
 
     @lazy_part
     def map_links(self) -> MapLinks:

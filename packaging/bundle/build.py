@@ -43,6 +43,7 @@ def main() -> int:
     version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     WORK.mkdir(parents=True, exist_ok=True)
     icons.write(WORK)
+    convert_encoder(WORK / "encoder")
     (WORK / "version.txt").write_text(version_resource(version), encoding="utf-8")
     freeze()
     folder = DIST / ("Semblance.app" if sys.platform == "darwin" else "semblance")
@@ -56,6 +57,14 @@ def main() -> int:
         print(pack(folder, version).relative_to(TOP))
         print(debian.build(folder, version, DIST).relative_to(TOP))
     return 0 if megabytes <= MOST_MEGABYTES else 1
+
+
+def convert_encoder(folder: Path) -> None:
+    """The encoder as the program runs it: the bundle has neither its weights nor what converts them."""
+    from semblance.core.features.encoder.model_file import convert
+
+    shutil.rmtree(folder, ignore_errors=True)
+    convert(folder)
 
 
 def freeze() -> None:
@@ -107,7 +116,7 @@ def size(folder: Path) -> int:
 
 
 def check(folder: Path) -> None:
-    """The program makes, searches and reports the demo where there is no Python and no environment.
+    """The program makes, searches, reports, encodes and verifies the demo where there is no Python and no environment.
 
     Raises:
         subprocess.CalledProcessError: it did not.
@@ -119,6 +128,8 @@ def check(folder: Path) -> None:
             ["--version"],
             ["learners"],
             ["demo", "--headless", "--library", str(Path(home) / "demo.semblance")],
+            ["features", str(Path(home) / "demo.semblance"), "--extractor", "encoder"],
+            ["doctor", str(Path(home) / "demo.semblance")],
         ):
             print("$ semblance", *arguments[:2], flush=True)
             subprocess.run([program, *arguments], check=True, cwd=home, env=bare, stdout=subprocess.DEVNULL)

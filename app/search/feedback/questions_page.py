@@ -238,7 +238,7 @@ class QuestionsPage(FullPage):
         self.headers[place].show_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
             pane.show_viewed(found, self._state.path, found.case.row, None)
-            pane.go_to(found.region)
+            pane.go_to_slice_of(found.region)
         else:
             pane.show_nothing()
             pane.view.problem = problem

@@ -247,7 +247,7 @@ class QueryPanel(Panel):
         self.view.editable = True
         what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
         self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
-        self.pane.go_to(query.region)
+        self.pane.go_to_slice_of(query.region)
         name = self._source.name if self._source else ""
         self.view.setAccessibleName(
             tr(

@@ -1,4 +1,4 @@
-"""Every protocol there is: a new one is one line here."""
+"""The registry of protocols."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def protocols() -> tuple[type[Protocol], ...]:
 
 
 def protocol_class(name: str) -> type[Protocol]:
-    """The class of the protocol so named.
+    """The class of the protocol ``name``.
 
     Raises:
         BadArguments: no such protocol.
@@ -48,7 +48,7 @@ def protocol_class(name: str) -> type[Protocol]:
 
 
 def get_protocol(name: str, **settings: Value) -> Protocol:
-    """The protocol so named, measuring as ``settings`` say.
+    """The protocol ``name`` with ``settings``.
 
     Raises:
         BadArguments: no such protocol, or a setting it does not have or refuses.

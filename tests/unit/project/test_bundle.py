@@ -124,7 +124,7 @@ def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
         "from PySide6.QtGui import QFileOpenEvent\n"
         "from semblance.app.application import Application\n"
         "application = Application([])\n"
-        "application.asked_to_open.connect(lambda path: print('asked', path))\n"
+        "application.open_requested.connect(lambda path: print('asked', path))\n"
         "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)

@@ -32,7 +32,7 @@ def view(qtbot, request):
     meaning = ValueScale(unit="HU")
     image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
     widget.show_image(display_image(image))
-    widget.hold(request.param)
+    widget.set_orientation(request.param)
     widget.told = []
     widget.region.changed.connect(widget.told.append)
     return widget

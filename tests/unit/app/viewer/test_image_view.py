@@ -128,7 +128,7 @@ def test_colour_has_no_window(view):
 
 
 def test_the_region_is_drawn_with_its_handles(view):
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     view.show_region(Region(64, 64, 128, 128))
     image = view.grab().toImage()
     corner = at(view, 64, 64)
@@ -138,14 +138,14 @@ def test_the_region_is_drawn_with_its_handles(view):
 
 
 def test_a_region_set_aside_has_no_handles(view):
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     view.show_region(Region(64, 64, 128, 128), in_use=False)
     assert view.grab().toImage().pixelColor(at(view, 64, 64) + QPoint(-2, -2)).name() != "#ffffff"
 
 
 def test_words_can_be_hidden(view):
     with_words = view.grab().toImage()
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     assert view.grab().toImage() != with_words
 
 
@@ -179,7 +179,7 @@ def test_every_kind_of_grey_is_shown(view, dtype):
     ramp = np.linspace(0, most, 256).astype(dtype)
     pixels = np.repeat(ramp[None, :], 256, axis=0)
     view.show_image(display_image(Image(pixels, float(most))))
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     image = view.grab().toImage()
     shown = [image.pixelColor(x, 165).value() for x in range(2, 318)]
     assert (np.diff(shown) >= 0).all()

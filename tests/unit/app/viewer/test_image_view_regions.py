@@ -226,7 +226,7 @@ def test_enter_draws_in_the_middle_of_what_is_seen(view):
     for _ in range(4):
         QTest.keyClick(view, Qt.Key.Key_Plus)
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
-    left, top, right, bottom = view.viewport.seen()
+    left, top, right, bottom = view.viewport.visible_area()
     assert right - left < view.viewport.width
     QTest.keyClick(view, Qt.Key.Key_Return)
     region = view.region.region
@@ -240,10 +240,10 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     wanted = []
     view.segment_requested.connect(lambda x, y: wanted.append((x, y)))
     QTest.keyClick(view, Qt.Key.Key_S)
-    assert view.pointer.aim.at is not None
+    assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
     QTest.keyClick(view, Qt.Key.Key_Up)
-    where = view.pointer.aim.at
+    where = view.pointer.keyboard_pointer.at
     QTest.keyClick(view, key)
     x, y = view.viewport.to_image(where.x(), where.y())
     assert wanted == [(int(x), int(y))]
@@ -268,11 +268,11 @@ def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
 def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
     QTest.keyClick(view, Qt.Key.Key_S)
     QTest.mouseClick(view, LEFT, pos=QPoint(10, 10))
-    assert view.pointer.aim.at is None
+    assert view.pointer.keyboard_pointer.at is None
     QTest.keyClick(view, Qt.Key.Key_P)
-    assert view.pointer.aim.at is not None
+    assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_R)
-    assert view.pointer.aim.at is None
+    assert view.pointer.keyboard_pointer.at is None
 
 
 def test_the_letters_of_the_tools_belong_to_the_image(view):

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.plane_views import PlaneViews
-from semblance.app.viewer.view_painting import seen_edges
+from semblance.app.viewer.view_painting import displayed_edges
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import memory
@@ -46,7 +46,7 @@ def both(qtbot, jobs, volume):
     viewed = view_file(volume)
     pane.show_viewed(viewed, None, volume, None)
     views.begin(viewed.stack)
-    views.turn(True)
+    views.set_shown(True)
     jobs.let_run()
     yield pane, views
     frame.close()
@@ -132,7 +132,7 @@ def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
 
 def test_going_through_the_slices_moves_the_cross_without_cutting_anew(both, jobs):
     pane, views = both
-    pane.slices.go(1)
+    pane.slices.go_to_slice(1)
     assert views.voxel == (1, 20, 25)
     assert views.views[1].cross == (25.5, 1.5)
     assert views._job is None
@@ -162,7 +162,7 @@ def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
 
 def test_off_gives_the_room_and_the_cross_back(both, jobs):
     pane, views = both
-    views.turn(False)
+    views.set_shown(False)
     assert not views.isVisible()
     assert pane.view.cross is None
     click(pane.view, 3, 3)
@@ -192,9 +192,9 @@ def test_a_single_image_has_no_planes(both):
 
 def test_sides_turn_with_the_image():
     stored = ("R", "A", "L", "P")
-    assert seen_edges(stored, Orientation()) == stored
+    assert displayed_edges(stored, Orientation()) == stored
     # A quarter clockwise brings what was on the left to the top.
-    assert seen_edges(stored, Orientation().turned(1)) == ("P", "R", "A", "L")
-    assert seen_edges(stored, Orientation().flipped()) == ("L", "A", "R", "P")
-    assert seen_edges(stored, Orientation().turned(2)) == ("L", "P", "R", "A")
-    assert seen_edges(stored, Orientation().turned(1).flipped()) == ("A", "R", "P", "L")
+    assert displayed_edges(stored, Orientation().turned(1)) == ("P", "R", "A", "L")
+    assert displayed_edges(stored, Orientation().flipped()) == ("L", "A", "R", "P")
+    assert displayed_edges(stored, Orientation().turned(2)) == ("L", "P", "R", "A")
+    assert displayed_edges(stored, Orientation().turned(1).flipped()) == ("A", "R", "P", "L")

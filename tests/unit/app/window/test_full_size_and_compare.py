@@ -55,12 +55,12 @@ def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
         assert not window.parts.layout.docks["query"].isFloating()
         assert window.parts.commands.focus.panel_of_keyboard() == "large"
         panes = (window.panels.query.pane, *window.panels.compare.panes)
-        assert [pane.slices._resting for pane in panes] == [True, True, True]
+        assert [pane.slices._is_paused for pane in panes] == [True, True, True]
         qtbot.keyClick(window.panels.large.view, Qt.Key.Key_Escape)
         settle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         assert window.panels.large.view.image is None
-        assert [pane.slices._resting for pane in panes] == [False, True, True]
+        assert [pane.slices._is_paused for pane in panes] == [False, True, True]
         assert {
             name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
         } == sizes
@@ -75,18 +75,18 @@ def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
         window.context.actions["view_large"].trigger()
         settle(window)
         assert window.panels.large.source.case == window.state.columns.ids[5]
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         settle(window)
         assert window.panels.large.source.case == window.state.query.case
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         assert window.parts.full.comparing
         assert window.panels.large.source is None
-        assert [pane.slices._resting for pane in window.panels.compare.panes] == [False, False]
+        assert [pane.slices._is_paused for pane in window.panels.compare.panes] == [False, False]
 
 
 def test_closing_the_library_leaves_the_large_image(library):
     with open_window(library) as window:
-        window.parts.full.look_at_case(int(window.state.columns.case_row[0]))
+        window.parts.full.view_case(int(window.state.columns.case_row[0]))
         settle(window)
         window.context.actions["close_library"].trigger()
         settle(window)

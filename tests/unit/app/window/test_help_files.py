@@ -11,7 +11,7 @@ from semblance.app.window import help_files
 from tests import help_translations
 from tests.helpers.using_language import using_language
 
-PAGES = [(code, page) for code in help_files.languages() for page in help_files.made_from(code)]
+PAGES = [(code, page) for code in help_files.languages() for page in help_files.source_digests(code)]
 
 
 @pytest.fixture
@@ -78,4 +78,4 @@ def test_every_translated_file_is_noted():
             file.relative_to(help_files._folder(code)).with_suffix("").as_posix()
             for file in Path(help_files._folder(code)).rglob("*.md")
         }
-        assert files == set(help_files.made_from(code))
+        assert files == set(help_files.source_digests(code))

@@ -225,7 +225,7 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
             window.parts.layout.show_side(name)
         for tab in range(window.panels.evaluation.header.tabs.count()):
             window.panels.evaluation.header.tabs.setCurrentIndex(tab)
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         window.parts.full.ask_next()
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         window.parts.full.leave()
@@ -240,7 +240,7 @@ def test_only_what_was_looked_at_is_built(library):
         asked(window)
         assert window.parts.full.pages() == {}
         before = len(window.findChildren(QWidget))
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         assert list(window.parts.full.pages()) == ["large"]
         assert len(window.findChildren(QWidget)) > before
 

@@ -94,7 +94,7 @@ def test_a_click_runs(qtbot, window: Window) -> None:
 def test_nothing_found_says_so(qtbot, window: Window) -> None:
     qtbot.keyClicks(window.palette_.field, "zzz")
     assert window.palette_.shown() == []
-    assert window.palette_._nothing.isVisible()
+    assert window.palette_._no_match.isVisible()
     qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
     assert window.ran == []
 

@@ -73,7 +73,7 @@ def test_linked_images_share_the_view(panel):
     assert right.viewport.zoom == pytest.approx(left.viewport.zoom)
     right.pan_by(30, 20)
     assert left.viewport.x == pytest.approx(right.viewport.x, abs=0.1)
-    left.turn()
+    left.rotate()
     assert right.orientation == left.orientation
     panel.linked.setChecked(False)
     before = right.viewport

@@ -208,7 +208,7 @@ def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, job
 
 
 def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
-    volume.pane.bar.pace.menu().actions()[-1].trigger()
+    volume.pane.bar.rate_button.menu().actions()[-1].trigger()
     assert volume.pane.bar.rate == 30
     volume.pane.bar.set_rate(8)
     volume.show_source(volume.source)

@@ -131,7 +131,7 @@ def test_menu_entries(asked, qtbot):
     actions["Invert"].trigger()
     assert asked.view.inverted
     actions["Show overlay text"].trigger()
-    assert not asked.view.words_shown
+    assert not asked.view.is_overlay_text_shown
     actions["Copy file name"].trigger()
     assert QGuiApplication.clipboard().text() == "outside.png"
     actions["Remove region"].trigger()
