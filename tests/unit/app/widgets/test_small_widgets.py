@@ -28,7 +28,7 @@ from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.window.start_page import StartPage
 from tests.helpers.gallery import PAGES, page
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 def button(widget: QWidget, text: str) -> QPushButton:
@@ -229,7 +229,7 @@ def test_choosing_a_tab_moves_none(qtbot) -> None:
 
 
 def test_the_start_page_leads_on(qtbot) -> None:
-    start = on_screen(qtbot, StartPage(), 1000, 700)
+    start = show_widget(qtbot, StartPage(), 1000, 700)
     for text, signal in (
         ("Try the demo", start.demo_requested),
         ("Choose a folder…", start.new_requested),
