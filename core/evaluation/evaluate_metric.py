@@ -268,7 +268,7 @@ def evaluate_metric(
     scores = MetricScores(
         measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
         n_train=len(train),
-        findings=data.rows(test).findings,
+        findings=dict(zip(*(v.tolist() for v in np.unique(data.y[test], return_counts=True)), strict=True)),
         voters=vote.k,
         seed=seed,
         retrieval_accuracy=_with_interval(retrieval, query_patients, seed),

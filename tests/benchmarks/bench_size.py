@@ -27,7 +27,7 @@ from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
 from tests.benchmarks.bdm_at_scale import row
 from tests.benchmarks.harness import Row, table
-from tests.benchmarks.made_up import catalogue
+from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 
 Matrix = npt.NDArray[np.float64]

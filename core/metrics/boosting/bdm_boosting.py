@@ -30,7 +30,7 @@ SMALLEST_CHANGE = 1e-5
 SMALLEST_OBJECTIVE = 1e-9
 #: From this many cases on nothing is stored for every pair.
 DENSE_BELOW = 5_000
-#: Cells beyond which the members of one count as one case at their mean: a table of so many has 128 MB.
+#: Cells beyond which the members of one count as its first case: a table of so many has 128 MB.
 MOST_CELLS = 4_000
 #: Cases below which a round pair by pair takes less time than the bookkeeping of cells.
 _FEW_CASES = 400
@@ -82,8 +82,8 @@ def boost(
 ) -> Boosted:
     """At most ``rounds`` bits on the columns of ``X`` (n, d), whose distance ``distance`` makes.
 
-    Where a bit would make more than :data:`MOST_CELLS` cells, the cases of every cell take the place of their mean
-    for all rounds to come, so that time and memory stay bounded; until then the result is exact.
+    Where a bit would make more than :data:`MOST_CELLS` cells, the cases of every cell take the place of its
+    first one for all rounds to come, so that time and memory stay bounded; until then the result is exact.
 
     ``exact`` weighs a bit by the minimum of F instead of that of the paper's bound. ``reporter`` receives a
     :class:`TrainingPoint` after every round.

@@ -138,7 +138,7 @@ def test_many_cases_need_no_array_of_all_pairs():
     assert peak < n * n / 8
 
 
-def test_beyond_a_number_of_cells_their_members_count_as_their_mean(only_cells, monkeypatch):
+def test_beyond_a_number_of_cells_their_members_count_as_one_case(only_cells, monkeypatch):
     X, y = naive.problem(n=400, d=6, findings=4, seed=2)
     exact = make_learner("bdm", rounds=30).fit(X, y)
     monkeypatch.setattr(bdm_boosting, "MOST_CELLS", 60)
@@ -159,20 +159,20 @@ def test_beyond_a_number_of_cells_their_members_count_as_their_mean(only_cells, 
     assert not any(text.startswith("From round") for text in exact.metric().card.notes)
 
 
-def test_merged_members_are_pairs_of_their_means():
+def test_merged_members_are_pairs_of_the_first_case_of_their_cell():
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
     similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
     cells = CellPairs(similarity, X)
     bits = [(X[:, column] > 0.1, 0.05) for column in range(3)]
     for bit in bits:
         cells.add_bit(*bit)
-    means = X.copy()
+    first = X.copy()
     codes = np.column_stack([*(own for own, _ in bits), sparse_findings(y)])
     for row, code in enumerate(codes):
         if code[-1]:
-            means[row] = X[(codes == code).all(axis=1)].mean(axis=0)
-    assert cells.merge_members() == pytest.approx(means, rel=1e-12)
-    dense = DensePairs(similarity, means, bits)
+            first[row] = X[(codes == code).all(axis=1).argmax()]
+    assert (cells.merge_members() == first).all()
+    dense = DensePairs(similarity, first, bits)
     assert cells.objective == pytest.approx(dense.objective, rel=1e-12)
     scale = np.abs(dense.curvature).max()
     assert cells.curvature == pytest.approx(dense.curvature, rel=0, abs=1e-12 * scale)
