@@ -86,7 +86,7 @@ def expected(data, seed, asking):
 def test_every_score_is_that_of_loops(monkeypatch, patients, asking):
     data = blobs(n=96, patients=patients)
     monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // asking)
-    monkeypatch.setattr(pairs, "PAIRS", 150)
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 150)
     result = run_protocol("pairs", data, "euclidean", seed=2)
     scores = {name: summary.mean for name, summary in result.results[0].scores.items()}
     assert scores == pytest.approx(expected(data, 2, asking))
