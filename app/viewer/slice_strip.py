@@ -74,7 +74,7 @@ class SliceStrip(QWidget):
         self._facts, self._window_level = facts, None
         self._renderers.clear()
         self._library, self._address = library, address
-        self._reference = None if first is None else first.bare()
+        self._reference = None if first is None else first.without_pixels()
         self.setVisible(facts is not None and facts.slices > 1)
         self._place = 0 if facts is None else facts.place
         # Its height is known once it is laid out.

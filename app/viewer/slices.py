@@ -58,7 +58,7 @@ class Slices(QObject):
         """Another volume, of which ``first`` is shown, or none; ``address``: a case's row or an address."""
         self._cancel_jobs()
         self.facts, self._library, self._address, self._first = facts, library, address, first
-        self._reference = None if first is None else first.bare()
+        self._reference = None if first is None else first.without_pixels()
         self._images.clear()
         self._problems.clear()
         self._direction = 1

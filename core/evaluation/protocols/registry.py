@@ -6,6 +6,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.bdm import BDMProtocol
 from semblance.core.evaluation.protocols.boostmetric import BoostMetricProtocol
 from semblance.core.evaluation.protocols.ccml import CCMLProtocol
+from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
 from semblance.core.evaluation.protocols.matching import MatchingProtocol
 from semblance.core.evaluation.protocols.metricboost import MetricBoostProtocol
@@ -24,6 +25,7 @@ _PROTOCOLS: tuple[type[Protocol], ...] = (
     PairsProtocol,
     MatchingProtocol,
     FullProtocol,
+    FeedbackProtocol,
 )
 
 

@@ -47,7 +47,7 @@ def both(qtbot, jobs, volume):
     pane.show_viewed(viewed, None, volume, None)
     views.begin(viewed.stack)
     views.set_shown(True)
-    jobs.let_run()
+    jobs.run_pending()
     yield pane, views
     frame.close()
 
@@ -79,7 +79,7 @@ def test_both_planes_are_cut_where_the_cross_is(both):
 def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
     pane, views = both
     click(pane.view, 10.4, 5.6)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 5, 10)
     assert corner_value(views.views[1]) == pytest.approx(500, abs=20)
     assert views.views[2].slice_text == "Column 11 of 50"
@@ -88,7 +88,7 @@ def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
 def test_a_click_in_a_plane_moves_the_slice(both, jobs):
     pane, views = both
     click(views.views[1], 30.5, 2.5)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (2, 20, 30)
     assert pane.place == 2
     assert pane.view.slice_text == "Slice 3 of 12"
@@ -103,7 +103,7 @@ def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_is_greys(both, jobs
     QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, at)
     QTest.mouseMove(pane.view, to)
     QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, to)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 30, 35)
     assert pane.view.window_level == window
     QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(60, 60))
@@ -122,10 +122,10 @@ def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
         Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(view, turned)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 21, 25)
     QTest.keyClick(view, Qt.Key.Key_End)
-    jobs.let_run()
+    jobs.run_pending()
     assert view.slice_text == "Row 40 of 40"
     assert views.views[2].cross == (39.5, 6.5)
 
@@ -155,7 +155,7 @@ def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
     for x in (5.5, 6.5, 7.5, 8.5):
         pane.view.located.emit(x, 20.5)
     assert len([task for task in jobs.held if not task.future.cancelled()]) <= 2
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 20, 8)
     assert views.views[2].slice_text == "Column 9 of 50"
 
@@ -168,17 +168,17 @@ def test_off_gives_the_room_and_the_cross_back(both, jobs):
     click(pane.view, 3, 3)
     assert views.voxel == (6, 20, 25)
     views.end()
-    jobs.let_run()
+    jobs.run_pending()
     assert view_planes._kept._volume is None
 
 
 def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):
     pane, views = both
     views.end()
-    jobs.let_run()
+    jobs.run_pending()
     monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
     views.begin(StackFacts(12, 6, None, None))
-    jobs.let_run()
+    jobs.run_pending()
     assert views.currentIndex() == 0
     assert "would take" in views.notice._text.text()
     assert pane.view.image is not None

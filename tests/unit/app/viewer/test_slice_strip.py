@@ -32,7 +32,7 @@ def strip(qtbot, jobs, tmp_path):
     strip.resize(strip.width(), 2 * MARGIN + 5 * CELL + 4 * GAP)
     strip.begin(viewed.stack, None, address, viewed.image)
     strip._resize_timer.timeout.emit()
-    jobs.let_run()
+    jobs.run_pending()
     return strip
 
 
@@ -50,7 +50,7 @@ def test_as_many_slices_as_there_is_room_for_the_ends_included(strip):
 def test_more_room_shows_more_and_reads_only_those(strip, jobs):
     strip.resize(strip.width(), 2 * MARGIN + 9 * CELL + 8 * GAP)
     strip._resize_timer.timeout.emit()
-    jobs.let_run()
+    jobs.run_pending()
     assert strip.shown == [0, 12, 25, 38, 50, 62, 75, 88, 100]
     assert sorted(strip._renderers) == strip.shown
 

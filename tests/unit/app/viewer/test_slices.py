@@ -13,8 +13,8 @@ from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.workflows.imaging.library_cache import stack_cache
 from semblance.core.workflows.imaging.view_images import view_file
-from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.showing import on_screen
+from tests.helpers.manual_jobs import ManualJobs
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def volume(tmp_path):
 
 @pytest.fixture
 def pane(qtbot, jobs, volume):
-    pane = on_screen(qtbot, ImagePane(jobs), 300, 300)
+    pane = show_widget(qtbot, ImagePane(jobs), 300, 300)
     pane.show_viewed(view_file(volume), None, volume, None)
     return pane
 
@@ -154,7 +154,7 @@ def test_resting_keeps_the_slice_seen_only_and_waking_reads_on(pane, qtbot):
 
 
 def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volume, tmp_path):
-    jobs = HeldJobs()
+    jobs = ManualJobs()
     pane = ImagePane(jobs)
     qtbot.addWidget(pane)
     pane.show_viewed(view_file(volume), None, volume, None)
@@ -162,7 +162,7 @@ def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volu
     before = list(pane.slices._loading)
     pane.slices.go_to_slice(0)
     assert not any(job.running for job in before)
-    jobs.let_run()
+    jobs.run_pending()
     assert len(pane.slices.loaded) == 40
     assert shown_value(pane) == -100
     stack_cache.forget()

@@ -15,7 +15,7 @@ from semblance.app.viewer.window_presets import MAX_PRESETS, delete_preset, save
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from tests.helpers.contexts import make_context
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def settings(private_home):
 
 @pytest.fixture
 def view(qtbot):
-    widget = on_screen(qtbot, ImageView(), 200, 200)
+    widget = show_widget(qtbot, ImageView(), 200, 200)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
     widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     return widget

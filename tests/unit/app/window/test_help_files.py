@@ -9,7 +9,7 @@ import pytest
 
 from semblance.app.window import help_files
 from tests import help_translations
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
 PAGES = [(code, page) for code in help_files.languages() for page in help_files.source_digests(code)]
 
@@ -41,7 +41,7 @@ def test_a_translation_that_was_left_behind_says_so(pages):
 
 
 def test_english_is_shown_as_it_is(pages):
-    with using_language("en"):
+    with use_language("en"):
         assert help_files.text_of("two") == "# Page two\n\nText.\n"
         assert help_files.text_of("none") == ""
 

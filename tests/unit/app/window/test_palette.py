@@ -7,7 +7,7 @@ from shiboken6 import delete
 
 from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.window.palette import CommandPalette
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 class Window(QWidget):
@@ -34,7 +34,7 @@ class Window(QWidget):
 
 @pytest.fixture
 def window(qtbot) -> Window:
-    made = on_screen(qtbot, Window(), 800, 600)
+    made = show_widget(qtbot, Window(), 800, 600)
     made.activateWindow()
     made.field.setFocus()
     made.open()

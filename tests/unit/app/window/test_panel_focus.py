@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 from semblance.app.screenshot import settle
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")

@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation import calibration
 from semblance.core.evaluation.calibration import MIN_CASES, Calibration, NeighbourVotes, calibrate
 from semblance.core.evaluation.reliability import expected_calibration_error
-from tests.helpers.known_chances import Population, coverage_of
+from tests.helpers.known_probabilities import Population, interval_coverage
 
 
 def held_out(n: int = 400, seed: int = 0, patients: int | None = None, finding: str | None = "sick"):
@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same():
 
 def test_coverage_of_the_interval_of_a_query():
     """Over populations of several forms, each with 2,500 queries whose chances are known."""
-    found = [coverage_of(one, queries=2500, seed=7) for one in Population]
+    found = [interval_coverage(one, queries=2500, seed=7) for one in Population]
     assert 0.93 <= np.mean(found) <= 0.97, found
     assert min(found) > 0.9, found
 

@@ -12,7 +12,7 @@ from semblance.core.evaluation.projection import (
     principal_axes,
 )
 from semblance.core.tasks import Cancelled
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 
 
 def _blobs(n=300, m=6, seed=0):
@@ -98,7 +98,7 @@ def test_finding_neighbours_can_be_cancelled():
             principal_axes(rows).places,
             euclidean_distances(rows),
             maximum=3000,
-            reporter=Listening(cancel_after=1),
+            reporter=RecordingReporter(cancel_after=1),
         )
 
 

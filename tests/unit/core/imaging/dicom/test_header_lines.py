@@ -120,7 +120,7 @@ def test_ten_thousand_private_elements_are_listed_and_all_may_tell(dataset):
 
 
 def test_more_lines_than_can_be_read_are_counted(dataset, monkeypatch):
-    monkeypatch.setattr(header_lines_module, "MOST_LINES", 5)
+    monkeypatch.setattr(header_lines_module, "MAX_LINES", 5)
     every = len(header_lines(dataset)[0]) + header_lines(dataset)[1]
     lines, left = header_lines(dataset)
     assert (len(lines), left) == (5, every - 5)
