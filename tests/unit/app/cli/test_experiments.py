@@ -28,7 +28,7 @@ def run_command(capsys, *arguments) -> tuple[int, str, str]:
         ((), "No learner is named"),
         (("--learner", "nobody"), "There is no learner 'nobody'"),
         (("--learner", "lda", "--protocol", "guess"), "There is no protocol 'guess'"),
-        (("--learner", "lda,lda"), "stand twice"),
+        (("--learner", "lda,lda"), "is in the experiment twice"),
         (("--learner", "bdm", "--set", "bdm.rounds=0|5"), "'rounds' cannot be 0"),
         (("--learner", "bdm", "--set", "protocol.colour=1"), "is not a setting of a protocol"),
         (("--learner", "bdm", "--select", "best"), "'select' cannot be 'best'"),
