@@ -48,7 +48,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
     usual = {"cases": ["builtin:iris"], "learners": ["lda"], "protocols": ["bdm"]}
     for values, status, said in (
         (None, 1, "is no description of an experiment"),
-        ([], 2, "no table of keys"),
+        ([], 2, "No table of keys"),
         ({**usual, "learners": []}, 2, "names no learners"),
         ({**usual, "colour": 1}, 2, "'colour' is not a key"),
         ({**usual, "cases": [{"table": 7}]}, 2, "'table' of the cases cannot be 7"),
