@@ -163,7 +163,8 @@ class HeaderDialog(Dialog):
         self._update_table()
 
     def _fail(self, error: SemblanceError) -> None:
-        self._show_notice("warning", tr("Could not read the header"), f"{error.message} {error.hint}")
+        self._show_notice("warning", "", "")
+        self.notice.show_error(error, tr("Could not read the header"))
 
     def _show_notice(self, icon: str, title: str, text: str) -> None:
         self.notice.set_icon(icon)

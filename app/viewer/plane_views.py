@@ -203,7 +203,7 @@ class PlaneViews(QStackedWidget):
         self._job = None
         self._shown.clear()
         self.notice.set_icon("warning")
-        self.notice.show_message(tr("No planes"), f"{error.message} {error.hint}")
+        self.notice.show_error(error, tr("No planes"))
         self.setCurrentIndex(0)
 
     def _show_reading(self) -> None:

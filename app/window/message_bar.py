@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -17,9 +16,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.icons import icon
-from semblance.app.shell.log_folder import versions_text
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -78,8 +77,10 @@ class MessageView(QFrame):
         )
         row.addSpacing(2)
         row.addLayout(texts, 1)
-        for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
+        for text, then in actions:
             row.addWidget(_button(text, then))
+        if details:
+            row.addWidget(CopyDetailsButton(details))
         close = QToolButton()
         close.setIcon(icon("close"))
         close.setIconSize(QSize(theme().px(14), theme().px(14)))
@@ -89,13 +90,9 @@ class MessageView(QFrame):
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def count_again(self) -> None:
-        """The same happened once more."""
+        """Count the same message once more."""
         self.times += 1
         self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
-
-    def copy(self) -> None:
-        """Put what may be sent to others on the clipboard: message, hint and origin without names, and versions."""
-        QGuiApplication.clipboard().setText(f"{self.details}\n{versions_text()}")
 
 
 class MessageBar(QWidget):

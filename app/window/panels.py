@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
@@ -17,6 +17,8 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.lazy import lazy_part
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
@@ -212,16 +214,16 @@ class Panels(QObject):
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)
 
-    def _connect_help(self, header: QWidget, page: str) -> None:
-        header.help_requested.connect(lambda: self.help_requested.emit(page))  # type: ignore[attr-defined]
+    def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
+        header.help_requested.connect(lambda: self.help_requested.emit(page))
 
-    def _add_page(self, page: QWidget, name: str, panes: Sequence[ImagePane] = ()) -> None:
+    def _add_page(self, page: FullPage, name: str, panes: Sequence[ImagePane] = ()) -> None:
         """A page on the whole window; ``panes`` keep no slices until it is shown."""
         self._stack.addWidget(page)
         for pane in panes:
             pane.slices.release_memory()
-        page.closed.connect(lambda: self.page_closed.emit(name))  # type: ignore[attr-defined]
-        self._connect_help(page.header, name)  # type: ignore[attr-defined]
+        page.closed.connect(lambda: self.page_closed.emit(name))
+        self._connect_help(page.header, name)
 
     def _fetch_thumbnails(self, rows: list[int], done: Done) -> None:
         path = self._context.state.path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
@@ -66,10 +68,7 @@ class WindowParts(QObject):
 
     def build(self, part: str) -> None:
         """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""
-        owner = next(
-            one for one in (self, self.layout, self.panels) if hasattr(type(one), part) or part in vars(one)
-        )
-        getattr(owner, part)
+        attrgetter(part)(self)
 
     def save_before_end(self) -> None:
         """Save what is to outlast the window."""

@@ -15,17 +15,17 @@ from semblance.app.window.preload import (
     preload_searching,
 )
 
-#: What is shown once a library is open, in the order it is built: parts of the window and its panels.
+#: Attributes of ``WindowParts`` that are shown once a library is open, in the order they are built.
 PARTS = (
     "commands",
-    "thumbnails",
-    "concepts",
-    "ranking",
-    "library",
-    "query",
-    "side",
-    "evaluation",
-    "docks",
+    "panels.thumbnails",
+    "panels.concepts",
+    "panels.ranking",
+    "panels.library",
+    "panels.query",
+    "panels.side",
+    "panels.evaluation",
+    "layout.docks",
     "map_links",
     "search_view",
 )

@@ -25,7 +25,7 @@ from semblance.core.features.encoder.model_file import convert, model_file
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, need, table
+from tests.benchmarks.harness import Row, require_data, table
 from tests.helpers import data as real_data
 
 WORKERS = 2
@@ -113,7 +113,7 @@ def queries(container: Path) -> dict[str, Any]:
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
-    images = need(data)
+    images = require_data(data)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         convert(Path(folder) / "cache")

@@ -182,6 +182,7 @@ class QuestionsPage(FullPage):
             button.setEnabled(question is not None)
         if problem is not None:
             self._empty.show_message(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
+            self._empty.copy_details.set_error(problem.error)
         elif question is None:
             self._empty.show_message("", tr("Finding the most useful question…"))
         self._pages.setCurrentIndex(0 if question is None else 1)

@@ -270,7 +270,7 @@ class FullSizePage(FullPage):
         self._loading_timer.stop()
         self._loaded = None
         self._show_nothing()
-        self.notice.show_error(error, self._retry)
+        self.notice.show_image_error(error, self._retry)
         self._pages.setCurrentWidget(self.notice)
 
     def _retry(self) -> None:

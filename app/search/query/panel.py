@@ -279,7 +279,7 @@ class QueryPanel(Panel):
     def _fail(self, error: SemblanceError) -> None:
         self._loading_timer.stop()
         self._loaded, self._failed = None, True
-        self.notice.show_error(error, self._retry)
+        self.notice.show_image_error(error, self._retry)
         self._show_page(self.notice)
 
     def _retry(self) -> None:
