@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.query_sample import sampled_queries
 from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
 from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
@@ -132,7 +133,7 @@ class MetricScores:
     (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the accuracy
     for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of the
     ``voters`` nearest training cases have the j-th; ties go to the nearer cases. Both are empty in scores of version
-    0.1.
+    0.1. ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
     """
 
     measured_on: str
@@ -146,6 +147,12 @@ class MetricScores:
     roc: Mapping[str, FindingRoc]
     by_finding: Mapping[str, FindingScore] = field(default_factory=dict)
     confusion: tuple[tuple[int, ...], ...] = ()
+    sampled_queries: int | None = None
+
+    @property
+    def n_queries(self) -> int:
+        """Number of held-out cases that were queries."""
+        return self.n_test if self.sampled_queries is None else self.sampled_queries
 
     @property
     def n_test(self) -> int:
@@ -158,6 +165,7 @@ class MetricScores:
             "measured_on": self.measured_on,
             "n_train": self.n_train,
             "n_test": self.n_test,
+            "n_queries": self.n_queries,
             "findings": dict(self.findings),
             "voters": self.voters,
             "seed": self.seed,
@@ -177,10 +185,12 @@ class MetricScores:
             BadInput: values of another form.
         """
         try:
+            findings = {str(name): int(count) for name, count in values["findings"].items()}
+            n_queries = int(values.get("n_queries", sum(findings.values())))
             return cls(
                 measured_on=str(values["measured_on"]),
                 n_train=int(values["n_train"]),
-                findings={str(name): int(count) for name, count in values["findings"].items()},
+                findings=findings,
                 voters=int(values["voters"]),
                 seed=int(values["seed"]),
                 retrieval_accuracy=IntervalCurve.from_json(values["retrieval_accuracy"]),
@@ -192,6 +202,7 @@ class MetricScores:
                     for name, score in values.get("by_finding", {}).items()
                 },
                 confusion=tuple(tuple(int(count) for count in row) for row in values.get("confusion", ())),
+                sampled_queries=n_queries if n_queries < sum(findings.values()) else None,
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise BadInput(
@@ -212,7 +223,8 @@ def evaluate_metric(
 ) -> MetricScores:
     """Scores of ``metric``, fitted on the rows ``train`` of ``data``, on the rows ``test``.
 
-    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``.
+    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``. Of many rows
+    those of :func:`sampled_queries` are the queries; all of them are retrieved.
 
     Raises:
         BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
@@ -224,17 +236,22 @@ def evaluate_metric(
             "No case was held out from training.", "Hold out some cases, to measure the metric on."
         )
     names, findings = np.unique(data.y, return_inverse=True)
-    query_findings = findings[test]
+    test_findings = findings[test]
     patients = patient_codes(data.units, data.n_cases)
     test_patients = None if patients is None else patients[test]
+    queries = sampled_queries(test_findings, data.n_cases, seed)
+    query_findings = test_findings[queries]
+    query_patients = None if test_patients is None else test_patients[queries]
     reporter.progress(0, 3, "Retrieval accuracy")
-    rows, training = metric.transform(data.X[test]), metric.transform(data.X[train])
-    test_distances = distances_after_steps(metric.distance, rows, rows)
-    retrieval = retrieval_accuracy(test_distances, query_findings, test_patients, max_k, reporter)
+    rows = metric.transform(data.X[test])
+    test_distances = distances_after_steps(metric.distance, rows[queries], rows)
+    retrieval = retrieval_accuracy(
+        test_distances, test_findings, test_patients, max_k, reporter, queries=queries
+    )
     reporter.progress(1, 3, "Votes")
-    training_distances = distances_after_steps(metric.distance, rows, training)
+    training = metric.transform(data.X[train])
     vote = votes(
-        training_distances,
+        distances_after_steps(metric.distance, rows[queries], training),
         findings[train],
         query_findings,
         len(names),
@@ -243,31 +260,32 @@ def evaluate_metric(
         reporter=reporter,
     )
     reporter.progress(2, 3, "Intervals")
-    curves = _curves(vote, query_findings, names.tolist(), test_patients)
+    curves = _curves(vote, query_findings, names.tolist(), query_patients)
     known = patients_known(None if data.groups is None else data.groups[np.concatenate([train, test])])
     scores = MetricScores(
         measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
         n_train=len(train),
-        findings=data.rows(test).findings,
+        findings=dict(zip(*(v.tolist() for v in np.unique(data.y[test], return_counts=True)), strict=True)),
         voters=vote.k,
         seed=seed,
-        retrieval_accuracy=_with_interval(retrieval, test_patients, seed),
-        knn_accuracy=_with_interval(vote.correct, test_patients, seed),
+        retrieval_accuracy=_with_interval(retrieval, query_patients, seed),
+        knn_accuracy=_with_interval(vote.correct, query_patients, seed),
         auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
         roc=curves,
-        by_finding=_by_finding(retrieval, query_findings, names.tolist(), test_patients, seed),
+        by_finding=_by_finding(retrieval, query_findings, names.tolist(), query_patients, seed),
         confusion=_confusion(vote, query_findings, len(names)),
+        sampled_queries=len(queries) if len(queries) < len(test) else None,
     )
     reporter.progress(3, 3, "Intervals")
     return scores
 
 
 def accuracy_of_queries(
-    metric: Metric, data: EvaluationData, test: Rows, k: int = 10, reporter: Reporter = SILENT
+    metric: Metric, data: EvaluationData, test: Rows, k: int = 10, seed: int = 0, reporter: Reporter = SILENT
 ) -> Matrix:
     """(t,) retrieval accuracy @ ``k``, or the largest k there is, of each of the rows ``test`` (t,) of
-    ``data``, leave-one-out among them; NaN if no case can be retrieved. Their mean is the one in
-    :class:`MetricScores`.
+    ``data``, leave-one-out among them; NaN if no case can be retrieved, and for rows outside
+    :func:`sampled_queries`. Their mean is the one in :class:`MetricScores` of the same ``seed``.
 
     Raises:
         Cancelled: the reporter asked for it.
@@ -275,9 +293,13 @@ def accuracy_of_queries(
     patients = patient_codes(data.units, data.n_cases)
     rows = metric.transform(data.X[test])
     findings = np.unique(data.y, return_inverse=True)[1][test]
-    distances = distances_after_steps(metric.distance, rows, rows)
+    queries = sampled_queries(findings, data.n_cases, seed)
+    distances = distances_after_steps(metric.distance, rows[queries], rows)
     test_patients = None if patients is None else patients[test]
-    accuracy: Matrix = retrieval_accuracy(distances, findings, test_patients, k, reporter)[:, -1]
+    accuracy = np.full(len(test), np.nan)
+    accuracy[queries] = retrieval_accuracy(distances, findings, test_patients, k, reporter, queries=queries)[
+        :, -1
+    ]
     return accuracy
 
 
