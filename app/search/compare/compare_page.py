@@ -80,15 +80,8 @@ class ComparePage(FullPage):
         )
         self.search_region.hide()
         self.feedback = FeedbackButtons(context)
-        for widget in (
-            self.search_region,
-            self.feedback,
-            self.previous,
-            self.next,
-            self.draw,
-            self.measure,
-            self.linked,
-        ):
+        tools = (self.draw, self.measure, self.linked)
+        for widget in (self.search_region, self.feedback, self.previous, self.next, *tools):
             self.header.add_action(widget)
 
         self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
@@ -190,11 +183,18 @@ class ComparePage(FullPage):
             self._keep_case(shown)
 
     def _keep_case(self, case_row: int) -> None:
-        """Stay at the same case when marks have moved it; the first one if it is not ranked any more."""
-        ranked_rows = [case.row for case in self._ranked]
-        self._place = ranked_rows.index(case_row) if case_row in ranked_rows else 0
-        self.strip.set_current(self._ranked[self._place].row)
-        self._show_place()
+        """Stay at the same case when marks have moved it. After "less like this", or if it is not ranked any more,
+        go on to the case that has its rank now."""
+        rows = [case.row for case in self._ranked]
+        disliked = {self._state.columns.index_of_id(case) for case in self._state.marks.disliked}
+        if case_row in rows and self._state.columns.index_of_row(case_row) not in disliked:
+            self._place = rows.index(case_row)
+        else:
+            self._place = min(self._place, len(rows) - 1)
+        self.strip.set_current(rows[self._place])
+        if rows[self._place] == case_row:
+            self._show_place()
+            self._update_facts()
 
     def _show_row(self, case_row: int) -> None:
         place = next((p for p, case in enumerate(self._ranked) if case.row == case_row), None)

@@ -32,7 +32,7 @@ class MarksBar(QFrame):
         self.start_again.clicked.connect(lambda: refine_metric.reset(context))
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 0, 8, 0)
-        row.setSpacing(4)
+        row.setSpacing(12)
         row.addWidget(self._text, 1)
         for button in (self.before, self.undo, self.start_again):
             set_look(button, quiet=True)

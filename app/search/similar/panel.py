@@ -254,7 +254,8 @@ class RankingPanel(Panel):
             if case.row in self._expanded:
                 members = zip(case.alike_rows, case.alike_distances, strict=True)
                 rows += [(row, distance, 0, case.rank, shift) for row, distance in members]
-                notes |= dict.fromkeys(case.alike_rows, notes.get(case.row, NO_NOTE))
+                if notes:
+                    notes |= dict.fromkeys(case.alike_rows, notes[case.row])
         indices = np.array([columns.index_of_row(row[0]) for row in rows], dtype=np.intp)
         present = indices >= 0
         numbers = np.array(rows, dtype=np.float64).reshape(-1, 5)[present]
